@@ -210,7 +210,7 @@ def _entry(label: str, value: Any, places: Places, page: str, level: int = 2) ->
     kind = "property " if isinstance(value, property) else "class " if inspect.isclass(value) else ""
     parts = [f"{'#' * level} {label} {{ #{label.lower()} }}", "",
              f'<div class="signature"><code>{kind}{html.escape(label + shown)}</code></div>', ""]
-    about = inspect.getdoc(value) or ""
+    about = _arguments_apart(inspect.getdoc(value) or "", value)
     place = source(value)
     # Docstrings of other packages have their own markup: only the first paragraph is shown.
     parts.append(document(about if place or isinstance(value, property) else about.split("\n\n")[0]))
@@ -224,6 +224,15 @@ def _entry(label: str, value: Any, places: Places, page: str, level: int = 2) ->
         at = f"#__codelineno-0-{line}"
         links.append(f"[{file}](../{places.page(file)}{at})")
     return "\n".join([*parts, "", " · ".join(links), ""])
+
+
+def _arguments_apart(about: str, value: Any) -> str:
+    """A docstring with a line for each argument; in the source several descriptions may share a paragraph."""
+    try:
+        names = "|".join(inspect.signature(value).parameters)
+    except (TypeError, ValueError):
+        return about
+    return re.sub(rf"(?<=[.)]) (?=(?:{names}): )", "\n", about) if names else about
 
 
 @cache

@@ -16,7 +16,7 @@ from .module import Module, Parameter, check_positive, described
 
 
 class InPlace(Configured):
-    """A layer with PyTorch's `inplace=True`, which overwrites its input with its output, as `x.relu_()` does.
+    """A layer with PyTorch's `inplace=True`, which overwrites its input with its output, like `x.relu_()`.
 
     So `x + block(x)` adds an activated x if the block begins with such a layer. Layers fused into one op have no input
     to overwrite. Raises RuntimeError if another Tensor shares the input's memory.
@@ -197,6 +197,6 @@ def make_activation(who: str, activation: Callable[[], Module]) -> Module:
     except TypeError:  # not a function, or one that needs an input
         made = None
     if not isinstance(made, Module):
-        raise TypeError(f"{who}: activation must return a Module when called without arguments, as nn.ReLU and "
-                        f"lambda: nn.ELU(0.5) do; got {described(activation)}")
+        raise TypeError(f"{who}: activation must return a Module when called without arguments, such as nn.ReLU or "
+                        f"lambda: nn.ELU(0.5); got {described(activation)}")
     return made

@@ -70,7 +70,6 @@ class DropConnect(Linear):
 
     x: (..., in_features) -> y: (..., out_features). A whole batch shares one M. Scaled like dropout, E[y] is the same
     as in evaluation. Raises ValueError for p outside [0, 1]. (Wan et al. 2013)
-
     """
 
     drops = True

@@ -122,8 +122,8 @@ def _like(c: Any, new: Tensor | None) -> Any:
     return new if new is None or isinstance(c, Tensor) else new._data.astype(c.dtype, copy=False)
 
 
-# A gate is a node with one output per Tensor. The backward walk reaches it when all cotangents are there; it passes on
-# # what `receive` returns for them.
+# A gate is a node with one output per Tensor. The backward walk reaches it when all cotangents have arrived, and passes
+# on the results of `receive`.
 
 
 def _gate(values: Sequence, receive: Callable[[list], list], name: str) -> list:

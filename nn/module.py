@@ -278,8 +278,8 @@ class Module:
         """
         return load(self, state, strict)
 
-    # Settings for the whole tree
-    # ---------------------------------------------------------------------------------------
+    # Settings for the whole tree --------------------------------------------------------------------------------------
+
 
     def train(self, mode: bool = True) -> Self:
         """Set `training` here and below. Dropout and batch norm, for instance, differ between training and
@@ -385,9 +385,8 @@ class Module:
         body = "".join(f"  {line}\n" for line in lines)
         return f"{type(self).__name__}(\n{body})"
 
-
     def _repr_html_(self) -> str | None:
-        """The display in a notebook: a tree that opens."""
+        """The display in a notebook: a tree to unfold."""
         return None if rings.missing("learn") else rings.named("shown")(self)
 
 

@@ -28,8 +28,8 @@ def make_norm(who: str, norm: Norm, features: int) -> Module:
     """`norm(features)`, or an Identity for None. Raises TypeError, in the name of `who`, unless that is a Module."""
     made = Identity() if norm is None else None if isinstance(norm, Module) or not callable(norm) else norm(features)
     if not isinstance(made, Module):
-        raise TypeError(f"{who}: norm must return a Module for a number of channels, as nn.LayerNorm and "
-                        f"lambda n: nn.GroupNorm(4, n) do, or be None; got {described(norm)}")
+        raise TypeError(f"{who}: norm must return a Module for a number of channels, such as nn.LayerNorm or "
+                        f"lambda n: nn.GroupNorm(4, n), or be None; got {described(norm)}")
     return made
 
 
@@ -344,7 +344,7 @@ class _InstanceNorm(_ChannelNorm):
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
                   weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
                   momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
-    """Normalise each channel of each example by its own statistics, which move the running ones, or by the running
+    """Normalise each channel of each example by its own statistics, and update the running ones; or by the running
     ones."""
     if not use_input_stats:
         return ops.batch_norm(input, weight, bias, running_mean, running_var, eps=eps)

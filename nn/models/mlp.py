@@ -18,10 +18,11 @@ from ..residual import Res
 class MLP(Sequential):
     """A fully connected network, a[k] = sigma(W[k] a[k-1] + b[k]) with a linear last layer (7.22-7.23, 7.36).
 
-    sizes: (d, m_1, ..., m_r), the numbers of features of the input, each hidden layer, and the output activation: a
-    function that returns the layer sigma, such as nn.ReLU norm: a function from a number of features to the norm before
-    sigma, such as nn.LayerNorm or nn.BatchNorm1d (002, 003) dropout: the probability of dropping each element of a
-    hidden layer in training (002, 003) x: (..., d) -> (..., m_r)
+    sizes: (d, m_1, ..., m_r), the numbers of features of the input, each hidden layer, and the output.
+    activation: a function that returns the layer sigma, such as nn.ReLU.
+    norm: a function from a number of features to the norm before sigma, such as nn.LayerNorm (002, 003).
+    dropout: the probability of dropping each element of a hidden layer in training (002, 003).
+    x: (..., d) -> (..., m_r)
 
     It has (d + 1) m_1 + (m_1 + 1) m_2 + ... + (m_{r-1} + 1) m_r parameters (001). `mlp[:-1](x)` are the learned
     features phi(x) on which the last layer is a linear model (7.34).

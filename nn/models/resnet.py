@@ -26,13 +26,12 @@ class ResNet(Module):
 
     block: BasicBlock or Bottleneck. layers: the number of blocks per stage; the first block of every stage but the
     first halves the image. widths: the blocks' `channels`, per stage. stem: "large", a 7x7 convolution with stride 2
-    and a max-pool with stride 2, for images of 224x224; "small", a 3x3
-        convolution, for 32x32 and less.
+    and a max-pool with stride 2, for images of 224x224; or "small", a 3x3 convolution, for 32x32 and less.
     groups, width_per_group: for Bottleneck; 32 and 4 make a ResNeXt. zero_init_residual: initialise the last norm's
-    weight of every block to 0, so that it starts as its skip (Goyal et al. 2017). norm: a function from a number of
-    channels to a norm, such as nn.BatchNorm2d, nn.InstanceNorm2d or lambda n: nn.GroupNorm(4, n); with None,
-    convolutions have a bias. activation: a function that returns an activation, such as nn.ReLU. dropout: the
-    probability of dropping a channel before the last convolution of each block in training.
+    weight of every block to 0, so that the block starts as its skip (Goyal et al. 2017). norm: a function from a number
+    of channels to a norm, such as nn.BatchNorm2d or lambda n: nn.GroupNorm(4, n); with None, convolutions have a bias.
+    activation: a function that returns an activation, such as nn.ReLU. dropout: the probability of dropping a channel
+    before the last convolution of each block in training.
 
     Convolutions are initialised from He et al.'s normal distribution with fan_out. Raises ValueError for any other
     stem, and if layers and widths differ in length.

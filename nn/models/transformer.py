@@ -22,7 +22,7 @@ from ..transformer import (
 
 
 class Transformer(Module):
-    """Encoder and decoder over vectors, as PyTorch's Transformer: you add the embeddings and the output layer.
+    """Encoder and decoder over vectors, like PyTorch's Transformer: you add the embeddings and the output layer.
 
     src (source length, batch, d_model), tgt (length, batch, d_model) -> (length, batch, d_model); with batch_first=True
     the batch is the first axis. Weight matrices are initialised Xavier-uniform.

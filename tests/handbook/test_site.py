@@ -126,6 +126,7 @@ def test_the_reference_has_every_exported_name():
         assert f"\n| {row}(#" in pages[f"reference/{page}.md"]
     composite = pages["reference/tinygrad_like.ops.md"].split("\n## cross_entropy ")[1].split("\n## ")[0]
     assert "[tinygrad_like/ops/softmax.py](" in composite  # where it is defined, not where it is run
+    assert "<dt><code>monitor</code></dt>" in pages["reference/tinygrad_like.training.md"]  # within a paragraph of fit
 
 
 def test_a_docstring_becomes_paragraphs_lists_and_code():

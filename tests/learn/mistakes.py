@@ -42,7 +42,7 @@ def backward(g, x):
 
 cube.vjp(x=backward)
 '''),
-    ("forward forgot return", r"inputs: the forward gives None",
+    ("forward forgot return", r"inputs: the forward returns None",
      '''@primitive
 def cube(x):
     y = x ** 3
@@ -106,7 +106,7 @@ def centre(x):
 
 centre.vjp(x=lambda g: g - g.mean())
 '''),
-    ("wrong dtype forward", r"dtype: the forward gives float32",
+    ("wrong dtype forward", r"dtype: the forward returns float32",
      '''@primitive
 def doubled(x):
     return (2 * x).astype(np.float32)
@@ -249,7 +249,7 @@ def my_tanh(x):
 
 my_tanh.vjp(x=lambda g, out: g (1 - out ** 2))
 '''),
-    ("gradcheck in file fails", r"sign: the rule gives minus what is right",
+    ("gradcheck in file fails", r"sign: the rule returns minus the right gradient",
      '''from tinygrad_like import gradcheck
 
 @primitive
@@ -334,7 +334,7 @@ def my_var(x):
 
 my_var.vjp(x=lambda g, x: g * 2 * (x - x.mean()) / x.size)
 '''),
-    ("infinite", r"inputs: the forward gives inf or NaN",
+    ("infinite", r"inputs: the forward returns inf or NaN",
      '''@primitive
 def bad(x):
     return x / 0.0
@@ -378,7 +378,7 @@ def steps(x):
 
 steps.vjp(x=lambda g, x_shape: ops.zeros(x_shape))
 '''),
-    ("scores without their scale", r"factor: the rule gives sqrt\(n\) times what is right, n being the size of axis 1",
+    ("scores without their scale", r"sqrt\(n\) times the right gradient, where n is the size of axis 1",
      '''@primitive
 def scores(q, k):
     return q @ k.T / np.sqrt(q.shape[-1])
@@ -386,7 +386,7 @@ def scores(q, k):
 scores.vjp(q=lambda g, k: g @ k,
            k=lambda g, q: g.T @ q)
 '''),
-    ("a Gram matrix on one way", r"term: .* takes 'x.T' in 'x @ x.T' of the forward for a constant",
+    ("a Gram matrix on one way", r"term: .* treats 'x.T' in 'x @ x.T' of the forward as constant",
      '''@primitive
 def gram(x):
     return x @ x.T

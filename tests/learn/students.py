@@ -491,7 +491,7 @@ def backward(g, x, out):
 glu.vjp(x=backward)
 example(glu, (3, 4))
 '''),
-    ("cross entropy not averaged", r"3 times what is right", '''
+    ("cross entropy not averaged", r"3 times the right gradient", '''
 def nll(x, y):
     s = x - x.max(-1, keepdims=True)
     logp = s - np.log(np.exp(s).sum(-1, keepdims=True))

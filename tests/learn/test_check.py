@@ -88,7 +88,7 @@ WRONG = {
     "an option lost": (declare(capped, x=lambda g, x: g * (1 - ops.tanh(x) ** 2)), "factor", "'x / cap'"),
     "g twice": (declare(sine, x=lambda g, x: g * g * ops.cos(x)), "g", "g is in 'g \\* g' once too often|not linear"),
     "name and factor": (declare(lambda x: x**-0.5, x=lambda g, x, out: -0.5 * g * x * out**2), "function",
-                        "factor of out\\^3 is missing: 'x' stands where 'out' is meant"),
+                        "factor of out\\^3 is missing: 'x' should be 'out'"),
     "operands": (declare(product, a=lambda g, b: b.T @ g, b=lambda g, a: a.T @ g), "order",
                  "'b.T @ g' should be 'g @ b.T'"),
     "sum": (declare(softmax, x=lambda g, out, axis: out * (g - g * out)), "sum", "'g \\* out' should be 'sum"),
@@ -178,7 +178,7 @@ def test_an_option_without_a_default_is_guessed():
 
     op = declare(turned, x=lambda g, axes: 2 * ops.permute(g, axes=axes))
     _, told = check_one(op)
-    assert "the rule gives 2 times" in told and "It was called with axes=(1, 0), which is a guess" in told
+    assert "the rule returns 2 times" in told and "It was called with axes=(1, 0), which is a guess" in told
 
 
 @pytest.mark.parametrize("text, told", [

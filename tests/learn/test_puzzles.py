@@ -65,29 +65,29 @@ def test_what_is_written_for_the_puzzles_is_the_shipped_op(name, tmp_path):
 
 # Common first attempts: op -> [(the solution's text, the wrong text, kind, the message)]
 ANSWERS = {
-    "add": [("b=lambda g: g", "b=lambda g: -g", "sign", "minus what is right"),
+    "add": [("b=lambda g: g", "b=lambda g: -g", "sign", "minus the right gradient"),
             ("a=lambda g: g", "a=lambda g, b: g * b", "function", "a factor of b"),
             ("a=lambda g: g", "a=lambda g: 1.0", "g", "must be multiplied by it")],
-    "sub": [("b=lambda g: -g", "b=lambda g: g", "sign", "minus what is right")],
-    "mul": [("a=lambda g, b: g * b", "a=lambda g, a: g * a", "name", "'a' stands where 'b'"),
+    "sub": [("b=lambda g: -g", "b=lambda g: g", "sign", "minus the right gradient")],
+    "mul": [("a=lambda g, b: g * b", "a=lambda g, a: g * a", "name", "'a' should be 'b'"),
             ("b=lambda g, a: g * a", "b=lambda g, a: a", "g", "g is not used"),
             ("b=lambda g, a: g * a", "b=lambda g: g", "function", "a factor of a is missing")],
     "div": [("-g * out / b", "g * out / b", "sign", "minus"), ("g / b,", "g * b,", "function", "b\\^2 is one")],
     "square": [("g * (2 * x)", "g * x", "factor", "1/2 times")],
     "exp": [("lambda g, out: g * out", "lambda g, out, x: g * out * x", "function", "a factor of x is one too many"),
             ("g * out", "g * out * x", "name", "'x' is not among the rule's parameters.*lambda g, out, x: ..."),
-            ("lambda g, out: g * out", "lambda g, x: g * x", "name", "'x' stands where 'out'")],
+            ("lambda g, out: g * out", "lambda g, x: g * x", "name", "'x' should be 'out'")],
     "log": [("g / x", "g * x", "function", "x\\^2 is one too many"),
-            ("lambda g, x: g / x", "lambda g, out: g / out", "name", "'out' stands where 'x'")],
+            ("lambda g, x: g / x", "lambda g, out: g / out", "name", "'out' should be 'x'")],
     "cos": [("-g * sin(x)", "g * sin(x)", "sign", "minus"), ("-g * sin(x)", "-g * cos(x)", "function", "sin")],
     "sqrt": [("where(zero, 0.0, g * 0.5 / where(zero, 1.0, out))", "g * 2 / out", "factor", "4 times"),
              ("g * 0.5 /", "g /", "factor", "2 times")],
     "sigmoid": [("(out * (1 - out))", "(out * (1 + out))", "sign", "'1 \\+ out' should be '1 - out'"),
                 ("lambda g, out: g * (out * (1 - out))", "lambda g, x: g * (x * (1 - x))", "name",
-                 "'x' stands where 'out'")],
+                 "'x' should be 'out'")],
     "tanh": [("1 - out * out", "1 - out", "function", "a factor of \\(1 \\+ out\\)"),
              ("lambda g, out: g * (1 - out * out)", "lambda g, x: g * (1 - x * x)", "name",
-              "'x' stands where 'out'")],
+              "'x' should be 'out'")],
     "relu": [("lambda g, out: where(out <= 0, 0.0, g)", "lambda g, x: g * (np.array(x) > 0)", "numpy", "NumPy"),
              ("out <= 0", "out > 0", "condition", "'out > 0' should be 'out <= 0'"),
              ("where(out <= 0, 0.0, g)", "g", "points", "where (x|out)")],
@@ -171,7 +171,7 @@ def test_watching(tmp_path):
     with pytest.raises(Enough):
         watch(paths, show, pause=0.02)
     thread.join()
-    assert "01_add.py" in seen[0] and "sign: the rule gives minus what is right" in seen[1] and len(seen) == 3
+    assert "01_add.py" in seen[0] and "sign: the rule returns minus the right gradient" in seen[1] and len(seen) == 3
 
 
 def test_the_command(tmp_path):

@@ -80,8 +80,8 @@ class DataLoader(Generic[Batch]):
 
     sampler, collate_fn, generator: as in PyTorch, for data sets. A batch is `collate_fn(list of examples)`: by default
     a list of Tensors for tuples, a dict for dicts, a Tensor for single Tensors (`default_collate`). After a data set,
-    the positional arguments are PyTorch's. num_workers and its options, pin_memory, timeout: accepted without effect;
-    the loop creates the batches.
+    the positional arguments are PyTorch's. num_workers and its options, pin_memory and timeout are accepted without
+    effect, since the loop creates the batches.
 
     A batch is a copy: changing it does not change the data set. `len(loader)` is the number of batches.
 

@@ -13,20 +13,20 @@ from .puzzles import make, status, watch
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tinygrad_like.learn",
-                                     description="Learn how VJP rules are made: have yours checked, find those of 24 "
-                                                 "ops, write layers, find bugs, and step through a graph.")
+                                     description="Learn to write VJP rules: check your own, find those of 24 ops, "
+                                                 "write layers, find bugs, and step through a graph.")
     commands = parser.add_subparsers(dest="command", required=True)
-    check = commands.add_parser("check", help="say of every op in a file whether its rules are right, and if not, why")
+    check = commands.add_parser("check", help="check the rules of every op in a file, and explain mistakes")
     check.add_argument("files", nargs="+", type=Path, metavar="FILE.py")
-    puzzles = commands.add_parser("puzzles", help="make a folder of ops without their rules, layers without their "
-                                                   "bodies, and scripts with a mistake, for you to complete")
+    puzzles = commands.add_parser("puzzles", help="make a folder of exercises: ops without rules, layers without "
+                                                   "bodies, and scripts with a mistake")
     puzzles.add_argument("folder", nargs="?", type=Path, default=Path("puzzles"), help="default: puzzles")
     puzzles.add_argument("--watch", action="store_true", help="check every file when it is saved")
     explore = commands.add_parser("explore", help="make a page that steps through a graph, forward and backward")
     explore.add_argument("file", nargs="?", type=Path, metavar="FILE.py",
-                         help="a program; what it first calls backward() on is explored, else its variable `loss`. "
+                         help="a program; shows the Tensor of its first call of backward(), else its variable `loss`. "
                               "Without a file: an MLP, a ResNet-S and a block of a GPT")
-    explore.add_argument("--out", type=Path, help="the page, or a folder; default FILE.html, without a file .")
+    explore.add_argument("--out", type=Path, help="the page, or a folder; default: FILE.html, or without a file: .")
     options = parser.parse_args(arguments)
     if options.command == "explore":
         return _explore(options)

@@ -36,7 +36,7 @@ Family = Callable[[Rule, Point, Array], Iterator[tuple[str, str, Array]]]
 
 def _search(rule: Rule, *families: Family) -> Diagnosis | None:
     """The first family that has a right member at every point."""
-    points = [(p, c) for p in rule.points if (c := rule.raw(p)) is not None or not rule.unsaid(p)]
+    points = [(p, c) for p in rule.points if (c := rule.raw(p)) is not None or not rule.guessed(p)]
     for family in families if points and all(c is not None for _, c in points) else ():
         try:
             told = [next((row[:2] for row in family(rule, p, c) if rule.fits(p, row[2])), None)
@@ -49,21 +49,21 @@ def _search(rule: Rule, *families: Family) -> Diagnosis | None:
 
 
 def _minus(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:
-    yield "sign", "the rule gives minus what is right.", -c
+    yield "sign", "the rule returns minus the right gradient.", -c
 
 
 def _by_itself(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:
     if rule.joint:
         yield "wanted", ("the rule is right if the gradients of all inputs are wanted, but not if only that of "
-                         f"{rule.input!r} is: each must be computed by itself where `wanted` says so."), c
+                         f"{rule.input!r} is: compute each one on its own, if `wanted` asks for it."), c
 
 
 def _swapped(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:
     for k in p.vary if not rule.op.variadic else ():
         other = Rule([p], k).raw(p)
         if k != rule.i and rule.fits(p, c, k) and other is not None and rule.fits(p, other):
-            yield "order", (f"the rules of {rule.input!r} and {p.input_name(k)!r} are swapped: each gives the gradient "
-                            "of the other."), p.wanted(rule.i)
+            yield "order", (f"the rules of {rule.input!r} and {p.input_name(k)!r} are swapped: each returns the "
+                            "gradient of the other."), p.wanted(rule.i)
 
 
 def _whole(rule: Rule) -> Diagnosis | None:
@@ -81,9 +81,9 @@ def _axes(ndim: int) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def _orders(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:
-    told = "the gradient is {}: the right numbers stand in other places." + (
-        " An axis that the output has lost must come back where it was, as with unsqueeze, before g is repeated along "
-        "it." if 0 < p.out.ndim < c.ndim else "")
+    told = "the gradient is {}: the right numbers are in the wrong places." + (
+        " Restore an axis that the output lacks where it was, such as with unsqueeze, before g is repeated along it."
+        if 0 < p.out.ndim < c.ndim else "")
     if c.ndim != p.inputs[rule.i].ndim:
         return
     for axes in itertools.permutations(range(c.ndim)) if c.ndim <= 4 else ():
@@ -94,14 +94,14 @@ def _orders(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:
         yield "transposed", told.format(f"reversed along {text}"), np.flip(c, over)
         halves = [c.shape[a] // 2 for a in over]
         yield "order", told.format(f"swapped in halves along {text}"), np.roll(c, halves, over)
-    yield "transposed", "", c  # which order it is may differ between points
+    yield "transposed", "", c  # the order may differ between points
 
 
 def _forward(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:
     right = p.numeric(rule.i)
     if right.shape[0] == right.shape[1] and not close(right.T, right) and close(p.analytic(rule.i), right.T):
         yield "transposed", ("the rule multiplies by the Jacobian, not by its transpose: it carries a change of the "
-                             "input forward, where g has to be carried back."), p.wanted(rule.i)
+                             "input forward, but must carry g back."), p.wanted(rule.i)
 
 
 def _turned(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:
@@ -125,13 +125,13 @@ def _shapes(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:
                         ), c.reshape(shape)
     for text, over in _axes(c.ndim):
         if len(over) == p.out.ndim - len(shape):
-            yield "sum", (f"a sum over {text} is missing: {rule.input!r} has no such axis. By itself the engine sums "
-                          "over axes that broadcasting put in front, and over those of size 1."), c.sum(over)
+            yield "sum", (f"a sum over {text} is missing: {rule.input!r} has no such axis. The engine itself sums only "
+                          "over axes that broadcasting added in front, and over axes of size 1."), c.sum(over)
     for over in itertools.combinations(range(len(shape)), len(shape) - c.ndim) if c.ndim <= len(shape) else ():
         wide = np.expand_dims(c, over)
         if all(m in (1, n) for m, n in zip(wide.shape, shape, strict=True)):
-            yield "sum", ("g must be repeated along the axes that the output has lost: the gradient must have the "
-                          "shape of the input again (`spread`, `expand`, `unsqueeze`)."), np.broadcast_to(wide, shape)
+            yield "sum", ("g must be repeated along the axes that the output lacks: the gradient must have the "
+                          "shape of the input (`spread`, `expand`, `unsqueeze`)."), np.broadcast_to(wide, shape)
 
 
 def _selected(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:
@@ -139,8 +139,8 @@ def _selected(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]
     ones = np.isclose(jacobian, 1, atol=1e-6)
     if (ones | np.isclose(jacobian, 0, atol=1e-6)).all() and (ones.sum(1) == 1).all() and \
             {*ones.sum(0).tolist()} == {0, 1}:
-        yield "places", (f"the output is some of the elements of {rule.input!r}: g belongs in the places of these, and "
-                         "0 in all others (`where` with a condition, `put`, `surround`)."), p.wanted(rule.i)
+        yield "places", (f"the output is some of the elements of {rule.input!r}: g belongs in their places, and 0 in "
+                         "all others (`where` with a condition, `put`, `surround`)."), p.wanted(rule.i)
 
 
 def _terms(rule: Rule) -> Diagnosis | None:
@@ -151,7 +151,7 @@ def _terms(rule: Rule) -> Diagnosis | None:
     for text, gradient in ways(rule.op, rule.input):
         try:
             if time.thread_time() < until and all(close(c, gradient(p, rule.i)) for p, c in rule.running):
-                return Diagnosis("term", f"a term is missing: the rule {text}; what that passes back must be added.")
+                return Diagnosis("term", f"a term is missing: the rule {text}; add the gradient of that use.")
         except Exception:  # a held value may have another shape at its next use
             continue
     return None
@@ -169,12 +169,12 @@ def _linear(rule: Rule) -> Diagnosis | None:
         if none is None or twice is None or not np.isfinite(c).all() or \
                 scale <= 1e-4 * np.abs(point.wanted(rule.i)).max(initial=1):
             continue
-        told = ("g is not used: a rule multiplies the slope by the cotangent g that arrives, and this one gives the "
-                "same for every g." if close(c, none) and close(twice, none) else
-                "something is added that g does not multiply: with g = 0 the gradient must be 0, since then the loss "
-                "does not depend on the output." if np.abs(none).max(initial=0) > 1e-9 * (1 + scale) else
-                "the rule is not linear in g: twice the g must give twice the gradient, so g stands in every term "
-                "exactly once." if not close(twice, 2 * c) else "")
+        told = ("g is not used: a rule multiplies the slope by the incoming cotangent g, and this one returns the same "
+                "for every g." if close(c, none) and close(twice, none) else
+                "a term lacks the factor g: with g = 0 the gradient must be 0, since then the loss does not depend on "
+                "the output." if np.abs(none).max(initial=0) > 1e-9 * (1 + scale) else
+                "the rule is not linear in g: twice the g must give twice the gradient, so g must be a factor of every "
+                "term exactly once." if not close(twice, 2 * c) else "")
         if told:
             return Diagnosis("g", told)
     return None
@@ -196,8 +196,8 @@ def _option(rule: Rule) -> Diagnosis | None:
 # A factor -------------------------------------------------------------------------------------------------------------
 
 # The rule's result divided by the right one, as a function of a size, and its meaning.
-_SUM = "it is the rule of a sum where a mean is meant, or a division is missing"
-_MEAN = "it is the rule of a mean where a sum is meant, or divides once too often"
+_SUM = "it is the rule of a sum, not of a mean, or a division is missing"
+_MEAN = "it is the rule of a mean, not of a sum, or divides once too often"
 _OF_SIZES: dict[str, tuple[Callable[[Array], Array], str]] = {
     "n": (lambda n: n, _SUM), "1 / n": (lambda n: 1 / n, _MEAN),
     "sqrt(n)": (np.sqrt, _SUM), "1 / sqrt(n)": (lambda n: 1 / np.sqrt(n), _MEAN),
@@ -228,7 +228,7 @@ def _factor(rule: Rule) -> Diagnosis | None:
         other = resized(rule.points[0])
         more = _quotients(other, rule.i) if other is not None else None
         if more is None or _same(_joined([whole, more])[""]):
-            return _with_name(rule, "factor", f"the rule gives {_number(1 / whole[''][0])} times what is right, "
+            return _with_name(rule, "factor", f"the rule returns {_number(1 / whole[''][0])} times the right gradient, "
                               "everywhere.")
         whole = _joined([whole, more])
     ratio = whole.pop("")
@@ -247,7 +247,7 @@ def _quotients(point: Point, i: int) -> Table | None:
         return None
     shown = sizes[0] > 1e-4  # smaller entries are too inexact for division
     x, out = point.inputs[i], point.out
-    numbers = {"the number of elements that each output is made of": x.size / max(out.size, 1),
+    numbers = {"the number of elements that go into each output": x.size / max(out.size, 1),
                _OUTPUTS: out.size / max(x.size, 1), _ALL: out.size,
                **{f"the size of axis {a}": x.shape[a] for a in range(x.ndim)},
                **{name: v for name in point.op.options if type(v := point.values[name]) in (int, float)}}
@@ -276,11 +276,11 @@ def _of_size(ratio: Array, sizes: Table) -> Diagnosis | None:
         for told, (f, why) in _OF_SIZES.items() if not (n % 1).any() and n.min() >= 1 and n.max() > 1 else ():
             if np.allclose(ratio * f(n), 1, rtol=1e-5):
                 if told == "n" and name == _OUTPUTS:
-                    why = "it sums by itself over axes along which the input was broadcast; the engine does that"
+                    why = "it sums over axes along which the input was broadcast, which the engine does already"
                 if told == "1 / n" and name == _ALL:
-                    why = "it divides by the number of all elements, where that behind each output is meant"
+                    why = "it divides by the number of all elements, not by the number that go into each output"
                 return Diagnosis("factor" if "sqrt" in told else "mean",
-                                 f"the rule gives {told} times what is right, n being {name}: {why}.")
+                                 f"the rule returns {told} times the right gradient, where n is {name}: {why}.")
     return None
 
 
@@ -321,9 +321,8 @@ def edited(rule: Rule, rows: Sequence[repair.Row] = repair.REST) -> Diagnosis | 
     found = repair.find(rule, rows, 0.5)
     if found is None:
         return None
-    old, new = repr(found.old), repr(found.new.replace("_ops.", ""))
-    return Diagnosis(found.kind, f"{old} stands where {new} is meant: with that name the rule is right." if rows is
-                     repair.NAMES else f"{old} should be {new}; with that the rule is right.", found.line)
+    new = found.new.replace("_ops.", "")
+    return Diagnosis(found.kind, f"{found.old!r} should be {new!r}; with that the rule is right.", found.line)
 
 
 def renamed(rule: Rule) -> Diagnosis | None:
@@ -370,25 +369,25 @@ def _entries(rule: Rule) -> Diagnosis | None:
         lost, extra, diagonal = here & ~there, there & ~here, np.eye(*here.shape) > 0
         mine, theirs = (j.any(0) for j in (extra, here))  # by element of the input
         if lost.any() and extra.any():
-            return Diagnosis("places", "the rule carries g to elements on which an output does not depend, and not to "
-                             "all on which it does: it takes another mask, index or axis than the forward.")
+            return Diagnosis("places", "the rule sends g to elements that an output does not depend on, and misses "
+                             "some that it depends on: it uses another mask, index or axis than the forward.")
         by_itself = here.shape[0] == here.shape[1] > 1 and not ((here | there) & ~diagonal).any()
         if (lost | extra).any() and (by_itself or mine.any() and theirs.any() and not (mine & theirs).any()):
             k = int(np.argmax((lost | extra).any(0)))
             j = int(np.argmax((lost | extra)[:, k]))
-            return Diagnosis("points", f"wrong at some points only, as where {rule.input} is {x.reshape(-1)[k]:.3g}: "
-                             f"the rule gives {given[j, k] + 0.0:.4g} there, and the slope is "
+            return Diagnosis("points", f"wrong at some points only, such as where {rule.input} is "
+                             f"{x.reshape(-1)[k]:.3g}: the rule gives {given[j, k] + 0.0:.4g} there, but the slope is "
                              f"{right[j, k] + 0.0:.4g}.")
         if lost.any():
-            return Diagnosis("sum", "the rule has the diagonal of the Jacobian only, and the rest is lost, as if each "
-                             f"element of {rule.input!r} went into one output: it must sum over all outputs that an "
-                             "element goes into." if np.array_equal(there, here & diagonal) else
-                             f"{lost.sum() / here.sum():.0%} of the Jacobian is lost: outputs that depend "
-                             "on an element get nothing from the rule; a sum over an axis is missing, or a way on "
-                             "which the input reaches the output.")
+            return Diagnosis("sum", "the rule has only the diagonal of the Jacobian, as if each element of "
+                             f"{rule.input!r} went into one output: it must sum over all outputs that an element goes "
+                             "into." if np.array_equal(there, here & diagonal) else
+                             f"{lost.sum() / here.sum():.0%} of the Jacobian is missing: some outputs send nothing "
+                             "back to elements that they depend on; a sum over an axis is missing, or a path from the "
+                             "input to the output.")
         if extra.any():
-            return Diagnosis("sum", "the rule carries g to elements on which that output does not depend: a sum over "
-                             "an axis is one too many, or a mask or an index is missing.")
+            return Diagnosis("sum", "the rule sends g to elements that the output does not depend on: there is one sum "
+                             "over an axis too many, or a mask or an index is missing.")
     return None
 
 
@@ -397,5 +396,5 @@ def _unknown(rule: Rule) -> Diagnosis:
     places = {right: "; ".join(dict.fromkeys(", ".join(str(p.inputs[i].shape) for i in p.vary) for p in rule.points
                                              if rule.right_at(p) == right)) for right in (True, False)}
     also = f" It is right at inputs of shape {places[True]}, and wrong at {places[False]}." if places[True] else ""
-    return Diagnosis("unknown", f"no single mistake that the checker knows explains all entries.{also} Compare the "
+    return Diagnosis("unknown", f"the checker knows no single mistake that explains all entries.{also} Compare the "
                      "entry above with the derivation, one factor at a time.")

@@ -31,8 +31,8 @@ class Exercise(NamedTuple):
 
 @cache
 def sections() -> dict[str, Exercise]:
-    """Name -> a layer with its task, open code, solution and check; the script and its check; or a mistake with hints
-    and its lines. A check is code with assertions that runs after the file."""
+    """Name -> a layer with its task, unfinished code, solution and check; the script and its check; or a mistake with
+    hints and its lines. A check is code with assertions that runs after the file."""
     page = (Path(__file__).parent / "exercises.md").read_text(encoding="utf-8")
     parts = re.split(r"^## (\w+)\n", page, flags=re.M)[1:]
     return {name: Exercise(re.sub(_BLOCK, "", text, flags=re.M | re.S).strip(), re.findall(_BLOCK, text, re.M | re.S))
@@ -53,7 +53,7 @@ def text(name: str, solved: bool = False) -> str:
         return f'"""Write a layer: {which}\n\n{told}\n"""\n\nimport nn\nfrom tinygrad_like import Tensor\n\n\n{code}'
     script = sections()["script"].blocks[0]
     hints = (8 * "\n").join(f"# Hint {n}: {hint}\n" for n, hint in enumerate(told.split("\n\n"), 1))
-    task = "This script has one mistake, of those that people make most. Find it and mend it; change nothing else."
+    task = "This script has one common mistake. Find and fix it; change nothing else."
     right, wrong = blocks
     code = script if solved else script.replace(right, wrong) + 15 * "\n" + hints
     return f'"""Find the bug: {which}\n\n{task}\n"""\n\n{code}'
@@ -65,7 +65,7 @@ def checked(path: Path) -> Report:
     if name not in NAMES:
         return check_file(path)
     if path.read_text(encoding="utf-8") == text(name):
-        return _told(name, path, "is as it was made", "open")
+        return _told(name, path, "is unchanged", "open")
     from .. import nn  # only here: the tools themselves need no layers
 
     kind = name.partition("_")[0]

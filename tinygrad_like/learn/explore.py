@@ -40,7 +40,7 @@ def explore(loss: Tensor | Callable[[], Tensor], path: str | Path = "graph.html"
     if not isinstance(loss, Tensor) and callable(loss):
         loss, calls = watched(loss)
     if not isinstance(loss, Tensor):
-        raise TypeError(f"explore: takes a Tensor or a function that gives one, got {type(loss).__name__}")
+        raise TypeError(f"explore: takes a Tensor or a function that returns one, got {type(loss).__name__}")
     if loss.node is None:
         raise ValueError("explore: nothing was recorded for this Tensor: it is a leaf, or depends on nothing that "
                          "requires grad")

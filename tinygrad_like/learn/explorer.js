@@ -1,14 +1,14 @@
 "use strict";
-// The page draws what Python has laid out. A step is a box of the view: first all forward, then all backward.
+// The page draws a layout made by Python. A step is a box of the view: first all forward, then all backward.
 const data = JSON.parse(document.getElementById("data").textContent);
 const $ = (id) => document.getElementById(id);
 const HALF = 19;
 const stage = $("stage"), world = $("world"), panel = $("panel");
 let view = 0, step = 0, chosen = -1, scale = 1, left = 0, top_ = 0, timer = null;
-let room = { clientWidth: stage.clientWidth, clientHeight: stage.clientHeight };  // to ask anew would lay out what has changed
+let room = { clientWidth: stage.clientWidth, clientHeight: stage.clientHeight };  // cached: to ask the browser forces a layout
 let steps = [], drawn = new Map(), active = new Set();
 
-// What a box stands for --------------------------------------------------------------------------------------------
+// Boxes and their nodes --------------------------------------------------------------------------------------------
 
 const kind = (box) => box[0];
 const nodesOf = (box) => kind(box) === "group" ? data.views[box[1]].nodes : [box[1]];
@@ -18,7 +18,7 @@ const computed = (box) => kind(box) === "op" || kind(box) === "group";
 const title = (box) => kind(box) === "group" ? "module " + data.views[box[1]].name : node(box[1]).op;
 const opens = (box) => kind(box) === "group" ? box[1] : kind(box) === "op" ? node(box[1]).opens : -1;
 const shape = (s) => !s ? "" : "(" + s.join(", ") + (s.length === 1 ? ",)" : ")");
-function facts(box) {  // its last node, when it is done in forward and in backward, and what of it is to be marked from when on
+function facts(box) {  // its last node, its steps in forward and backward, and its marks with the steps at which they appear
   if (box.facts) return box.facts;
   const nodes = nodesOf(box), latest = (what) => nodes.reduce((most, n) => Math.max(most, node(n)[what]), -1);
   const marks = nodes.flatMap((n) => [["f", node(n).f, node(n).out], ["b", node(n).b, node(n).g]])
@@ -26,7 +26,7 @@ function facts(box) {  // its last node, when it is done in forward and in backw
     .filter(([, , said]) => said);
   return box.facts = { last: nodes.reduce((a, b) => node(b).f > node(a).f ? b : a), f: latest("f"), b: latest("b"), marks };
 }
-function mark(box, at) {  // of what is there by now
+function mark(box, at) {  // for values known at this step
   const there = facts(box).marks.filter(([what, when]) => when <= at[what]).map(([, , said]) => said);
   return ["NaN", "inf", "zero"].find((said) => there.includes(said)) || "";
 }
@@ -41,22 +41,22 @@ function stepsOf(v) {
 }
 
 function now() { return steps[step] || { i: 0, backward: false }; }
-function clock() {  // up to where the two walks have come: numbers of steps of the whole graph
+function clock() {  // the progress of both walks, in steps of the whole graph
   const s = now(), box = here().boxes[s.i];
   return s.backward ? { f: Infinity, b: facts(box).b } : { f: facts(box).f, b: -1 };
 }
-function arrivals(n, b) {  // [how many terms of the cotangent have arrived, of how many]
+function arrivals(n, b) {  // [number of terms of the cotangent that have arrived, number of all terms]
   const terms = node(n).terms || [];
   return [terms.filter((t) => b >= 0 && (t[0] < 0 || node(t[0]).b < b || (node(t[0]).b <= b && node(t[0]).b < node(n).b))).length,
     terms.length];
 }
 
-// Drawing: boxes in sight are in the document, as text; arrows are painted, thousands in a few milliseconds -------------
+// Drawing: visible boxes are elements with text; arrows are painted on a canvas, thousands in a few milliseconds --------
 
-const FAR = 0.6;  // smaller than this no text can be read: boxes too are then only painted
+const FAR = 0.6;  // below this zoom no text is legible, so boxes are painted too
 const map = $("map"), pen = map.getContext("2d");
-const SHARE = 2;  // milliseconds of a frame for making boxes; the others are painted until the next
-const SLIDE = matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : 160;  // milliseconds: a view that jumped would lose who looks
+const SHARE = 2;  // milliseconds per frame for making boxes; the rest are painted until the next frame
+const SLIDE = matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : 160;  // milliseconds; viewers lose their place if the view jumps
 let colours = {}, queued = false, pointed = -1, zoomed = 0, rest = 0, told = -100, due = 0, slide = null, above = stage.getBoundingClientRect().top;
 
 function theme(dark) {
@@ -117,7 +117,7 @@ function moved() {
     if (slide) moved();
   });
 }
-function behind() {  // how far the picture is behind while the view slides
+function behind() {  // how far the picture lags while the view slides
   const rest = slide ? 1 - (performance.now() - slide.start) / SLIDE : 0;
   if (!(rest > 0)) slide = null;
   return slide ? [slide.x * rest ** 2, slide.y * rest ** 2] : [0, 0];
@@ -127,7 +127,7 @@ function cull() {
   const outside = ([, , x, y, w]) => x + w / 2 <= x0 || x - w / 2 >= x1 || y + HALF <= y0 || y - HALF >= y1;
   for (const [i, g] of drawn) if (outside(boxes[i])) { g.remove(); drawn.delete(i); }
   if (scale < FAR) return;
-  if (start < zoomed + 90) {  // text that changes its size at every picture is made when the zoom rests
+  if (start < zoomed + 90) {  // text is redrawn only when the zoom rests
     clearTimeout(rest);
     rest = setTimeout(moved, 100);
     return;
@@ -139,7 +139,7 @@ function cull() {
     draw(i);
   }
 }
-function between(y0, y1) {  // the boxes of the view at some heights, from the sorted list of all
+function between(y0, y1) {  // the boxes of the view between two heights, from the sorted list
   const v = here();
   v.sorted = v.sorted || v.boxes.map((_, i) => i).sort((a, b) => v.boxes[a][3] - v.boxes[b][3]);
   const first = (y) => {
@@ -149,7 +149,7 @@ function between(y0, y1) {  // the boxes of the view at some heights, from the s
   };
   return v.sorted.slice(first(y0 - HALF), first(y1 + HALF));
 }
-function trace(p) {  // through the points of a path, from the bottom of a box to the top of the next
+function trace(p) {  // draw a path through its points, from the bottom of a box to the top of the next
   pen.moveTo(p[2], p[3] + HALF);
   for (let k = 4; k < p.length; k += 2) {
     const y0 = p[k - 1] + HALF, y1 = p[k + 1] - HALF, m = (y0 + y1) / 2;
@@ -163,7 +163,7 @@ function straight(p) {
 }
 function arrows(some, colour, width) {
   pen.strokeStyle = pen.fillStyle = colour;
-  pen.lineWidth = width / scale;  // no wider than a pixel, if many: wider ones take ten times as long to paint
+  pen.lineWidth = width / scale;  // at most a pixel wide if there are many: wider lines take ten times as long to paint
   pen.beginPath();
   for (const k of some) (scale < FAR ? straight : trace)(here().paths[k]);
   pen.stroke();
@@ -177,7 +177,7 @@ function arrows(some, colour, width) {
   }
   pen.fill();
 }
-function picture(dx, dy) {  // the canvas: arrows in sight, and the boxes that are not in the document
+function picture(dx, dy) {  // the canvas: visible arrows, and the boxes that are not elements
   const dots = devicePixelRatio || 1, width = Math.round(room.clientWidth * dots), height = Math.round(room.clientHeight * dots);
   if (map.width !== width || map.height !== height) { map.width = width; map.height = height; }
   pen.setTransform(1, 0, 0, 1, 0, 0);
@@ -216,13 +216,13 @@ function arrowAt(x, y) {  // the number of the arrow under a point of the stage,
   });
 }
 
-// Moving about ---------------------------------------------------------------------------------------------------------
+// Moving ---------------------------------------------------------------------------------------------------------------
 
 function fit() {
   whole();
   if (scale < FAR) { scale = 0.8; centre(now().i); }
 }
-function whole() {  // beside the legend, as far as there is room
+function whole() {  // show all, beside the legend if there is room
   const { clientWidth: width, clientHeight: height } = room, [w, h] = here().size, legend = $("legend");
   scale = Math.min(1.3, width / (w + 20), height / (h + 20));
   left = (width - w * scale) / 2;
@@ -237,14 +237,14 @@ function centre(i) {
   top_ = height / 2 - y * scale;
   moved();
 }
-function lacking(i) {  // how far the view must move to have a box in sight, with some room around it, and not below the legend
+function lacking(i) {  // how far the view must move to show a box with some room around it, and not below the legend
   const { clientWidth: width, clientHeight: height } = room, [, , x, y, w] = here().boxes[i], legend = $("legend");
   const shift = (at, size, edge, last) => Math.max(0, Math.min(edge, size / 2) - at) + Math.min(0, Math.max(size - last, size / 2) - at);
   const side = w / 2 * scale + 24, dx = shift(left + x * scale, width, side, side), ends = 84 * scale;
   const hidden = legend.open && left + dx + (x - w / 2) * scale < legend.offsetLeft + legend.offsetWidth ? legend.offsetHeight + 36 : 0;
   return [dx, shift(top_ + y * scale, height, ends, Math.max(ends, hidden))];
 }
-function nudge(i) {  // the view slides as little as brings a box into sight
+function nudge(i) {  // slide the view just enough to show a box
   const [x, y] = lacking(i), [dx, dy] = behind();
   if (!x && !y) return;
   left += x;
@@ -303,7 +303,7 @@ function touching(i) {  // the arrows of a box
   }
   return v.touching[i];
 }
-function tell() {  // the panel of a step; of steps that follow faster than every second picture, only of those that stay
+function tell() {  // show a step in the panel; when steps follow each other quickly, only the last
   const wait = told + 25 - performance.now();
   clearTimeout(due);
   due = wait > 0 ? setTimeout(tell, wait) : 0;
@@ -413,7 +413,7 @@ stage.addEventListener("wheel", (e) => {
   const r = stage.getBoundingClientRect();
   zoom(Math.exp(-e.deltaY * 0.0012), e.clientX - r.left, e.clientY - r.top);
 }, { passive: false });
-new ResizeObserver(() => {  // what is seen stays where it is on the screen
+new ResizeObserver(() => {  // keep the view in place
   const at = stage.getBoundingClientRect().top;
   room = { clientWidth: stage.clientWidth, clientHeight: stage.clientHeight };
   top_ += above - at;

@@ -1,5 +1,5 @@
 "use strict";
-// The panel: all in words and numbers -----------------------------------------------------------------------------------
+// The panel: texts and numbers ------------------------------------------------------------------------------------------
 
 function element(tag, attributes, ...content) {
   const e = document.createElement(tag);
@@ -108,17 +108,17 @@ function backwardPart(n, it, at) {
   }
   if (all && some === all && !it.outputs) panel.append(value(it.g));
   if (it.leaf) return;
-  panel.append(element("h3", {}, "What the rule gives"));
+  panel.append(element("h3", {}, "The rule's results"));
   const said = (it.rule || []).flatMap((r) => data.rules[r].math || []);
   if (said.length) panel.append(math("the rule", said.join("")));
-  if (at.b < it.b) panel.append(element("p", { class: "soft" }, "Not yet: the rule runs when all of g is there."));
+  if (at.b < it.b) panel.append(element("p", { class: "soft" }, "Not yet: the rule runs when all of g has arrived."));
   else (it.given || []).forEach((pair, k) => {
     const [name, from] = it.in[k] || [`input ${k}`, -1];
     if (!pair) { panel.append(element("p", { class: "soft" }, `${name}: not wanted`)); return; }
     panel.append(element("p", {}, `for ${name}`, from >= 0 ? ", to " : "", from >= 0 ? link(from) : null));
     const raw = data.values[pair[0]], fitted = data.values[pair[1]];
     if (raw && fitted && raw.shape.join() !== fitted.shape.join())
-      panel.append(element("p", {}, `The rule gives ${shape(raw.shape)}; broadcasting is undone by a sum down to ${shape(fitted.shape)}.`), value(pair[0]));
+      panel.append(element("p", {}, `The rule returns ${shape(raw.shape)}; to undo broadcasting, the engine sums it to ${shape(fitted.shape)}.`), value(pair[0]));
     panel.append(value(pair[1]));
   });
   for (const r of it.rule || []) {
@@ -129,9 +129,9 @@ function backwardPart(n, it, at) {
 function describeGroup(box, at) {
   const v = data.views[box[1]], end = node(facts(box).last);
   panel.append(element("h2", {}, v.name), element("p", { class: "soft" }, `a module, ${v.nodes.length} ops`), opener(here().boxes.indexOf(box), "Open it"));
-  panel.append(element("h3", {}, "What it gives"));
+  panel.append(element("h3", {}, "Its output"));
   panel.append(end.f > at.f ? element("p", { class: "soft" }, "not computed yet") : value(end.out));
-  panel.append(element("h3", {}, "The cotangent that arrives at its end"));
+  panel.append(element("h3", {}, "The cotangent of its output"));
   panel.append(at.b >= end.b ? value(end.g) : element("p", { class: "soft" }, "Has not arrived yet."));
   panel.append(element("h3", {}, "Its ops"), element("p", {}, ...v.nodes.flatMap((n, k) => k ? [", ", link(n)] : [link(n)])));
 }

@@ -70,7 +70,7 @@ def check_one(op: Primitive) -> tuple[list[Finding], str]:
     found = check_op(op, first) or (check_op(op, where) if len(alike) < len(where) else [])
     if found:
         guess = ", ".join(f"{n}={value!r}" for n, value in where[0].options.items()) if where[0].tried else ""
-        told = [f"    It was called with {guess}, which is a guess; others are named with example({op.name}, ...)."
+        told = [f"    It was called with {guess}, which is a guess; name other values with example({op.name}, ...)."
                 ] if guess and found[0].input else []
         return found, "\n".join([*map(str, found), *told])
     return [], "\n".join([_right(op, where, first), *(f"    Not tried: {text}." for text in untried)])
@@ -124,8 +124,7 @@ def _broken(path: Path, error: BaseException) -> list[str]:
     text = linecache.getline(str(path), line).rstrip() if line else ""
     told = [f"{path.name}: cannot be run: {type(error).__name__}: {error}"]
     if isinstance(error, SystemExit):
-        told.append("    the file ends Python; put what is not to be run by those who import it below if __name__ == "
-                    "'__main__':")
+        told.append("    the file exits Python; put code that must not run on import below if __name__ == '__main__':")
     elif known := certain(error):
         told.append(f"    {known[1]}")
     return told + ([f"    {path.name}:{line}", f"      {text}"] if line else [])

@@ -19,8 +19,8 @@ from .source import source
 
 _examples: WeakKeyDictionary[Primitive, list[tuple[tuple, dict]]] = WeakKeyDictionary()
 
-# Families of shapes by the number of inputs. The checker takes the first family whose first member the op accepts and #
-# whose output has no extra axes. Its sizes all differ, so a wrong axis raises; then come square ones, where a wrong #
+# Families of shapes by the number of inputs. The checker takes the first family whose first member the op accepts and
+# whose output has no extra axes. Its sizes all differ, so a wrong axis raises; then come square ones, where a wrong
 # axis yields wrong numbers.
 _ROW, _SQUARE, _MATRIX, _CUBE, _IMAGE = (4,), (3, 3), (2, 3), (2, 3, 4), (1, 2, 4, 5)
 _SHAPES: dict[int, list[list[tuple]]] = {
@@ -72,22 +72,22 @@ def points(op: Primitive) -> list[Point]:
             except NotTaken as error:
                 first = error if first.__cause__ is None and not str(first) else first
                 continue
-            meant = point.out.ndim <= max(np.ndim(x) for x in point.inputs)  # more come of x[:, None] with another x
+            meant = point.out.ndim <= max(np.ndim(x) for x in point.inputs)  # x[:, None] with another x has more axes
             chosen = family if meant or chosen is None else chosen
             if meant:
                 break
-        if chosen is not None and (any(chosen[0]) or first.__cause__ is None):  # an `if x > 0` takes single numbers
+        if chosen is not None and (any(chosen[0]) or first.__cause__ is None):  # `if x > 0` works for single numbers
             return [_tried(p) for shapes in chosen if (p := _taken(op, shapes, options)) is not None]
     if str(first):
         raise first
     required = [n for n, default in op.options.items() if default is inspect.Parameter.empty]
     given = ["(3, 4)"] * max(len(op.inputs), 1) + [f"{n}=..." for n in required]
-    raise NotTaken(f"found no inputs that {op!r} takes; name some beside it: example({op.name}, {', '.join(given)})"
+    raise NotTaken(f"found no inputs that {op!r} takes; name some below it: example({op.name}, {', '.join(given)})"
                    ) from first.__cause__
 
 
 def _tried(point: Point) -> Point:
-    """The point, with booleans for inputs without a rule of which the output uses only the truth."""
+    """The point, with booleans for inputs that have no rule and act only as conditions."""
     op: Any = point.op
     point.tried = True
     lacking = {i for i in point.vary if op.rules and not op.variadic and op.joint is None and i not in op.rules
@@ -146,14 +146,14 @@ def _filled(op: Primitive, inputs: tuple, options: dict) -> Point:
         out = point.out
         if out.dtype.kind in "biu" and point.vary and not op.differentiable:
             raise NoGradient(f"it returns {out.dtype}, which has no gradient")
-        wrong = ("it has no floating input, so there is nothing to differentiate" if not point.vary else
-                 "the forward gives None: is a `return` missing?" if out.dtype.kind == "O" and not out.shape and
+        wrong = ("it has no floating-point input, so there is nothing to differentiate" if not point.vary else
+                 "the forward returns None: is a `return` missing?" if out.dtype.kind == "O" and not out.shape and
                  out[()] is None else
-                 "the forward gives no array of numbers" if out.dtype.kind == "O" else
+                 "the forward does not return an array of numbers" if out.dtype.kind == "O" else
                  f"the forward returns {out.dtype}, which has no gradient" if out.dtype.kind != "f" else
-                 "the forward gives an empty array at the inputs that were tried; name larger ones: "
+                 "the forward returns an empty array for the inputs tried; name larger ones: "
                  f"example({op.name}, np.array(...))" if not out.size else
-                 "the forward gives inf or NaN at inputs of both signs, between 0.3 and 2, between -0.9 and "
+                 "the forward returns inf or NaN for inputs of both signs, between 0.3 and 2, between -0.9 and "
                  f"0.9 and between 1.2 and 3; name others: example({op.name}, np.array(...))"
                  if not np.isfinite(out).all() else "")
         if not wrong:
@@ -186,7 +186,7 @@ _BEYOND = (10.0, -10.0, 0.1)  # scales of inputs, to reach both sides of most br
 
 
 def varied(op: Primitive, base: Sequence[Point]) -> tuple[list[Point], list[str]]:
-    """The points and variations of them; and, as texts, the options that could not be tried."""
+    """The points and variations of them, and descriptions of the options that could not be tried."""
     options, untried = _with_options(op, base)
     found = [*base, *options]
     for point in (base[0], *options):

@@ -24,7 +24,7 @@ class Point:
     """
 
     tried = False  # whether the checker found these inputs by trial
-    filled: frozenset[int] = frozenset()  # inputs of which only the shape was given
+    filled: frozenset[int] = frozenset()  # inputs given only by their shape
     changed: dict[str, Any] = {}  # options set away from their defaults by the checker
 
     def __init__(self, op: Op, inputs: Sequence[Any], options: dict[str, Any] | None = None):
@@ -157,9 +157,9 @@ class Point:
     # Second order ---------------------------------------------------------------------------------------------------
 
     def second(self, rng: np.random.Generator) -> tuple[str, np.ndarray, float, float] | None:
-        """Where backward through the rules disagrees with differences of <w, the rules' results for g>, per input or g.
+        """The first input, or g, where backward through the rules disagrees with differences of <w, the results for g>.
 
-        (name, its gradient, slope along a direction by backward, and by differences).
+        Returns (name, its gradient, slope along a direction by backward, and by differences), or None.
         """
         w = {i: rng.standard_normal(self.inputs[i].shape) for i in self.vary}
         xs, y = self.record()

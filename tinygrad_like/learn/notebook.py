@@ -23,7 +23,7 @@ def shown(x: Any) -> str:
 
 
 def _tensor(x: Tensor) -> str:
-    """Its shape, dtype and op; its numbers if they are few, else a heat map and what matters about them."""
+    """Its shape, dtype and op; its numbers if they are few, else a heat map and statistics."""
     told = summary(x._data, 32)
     facts = [f"<b>{type(x).__name__}</b> {x.shape} {x.dtype}"]
     facts += [f"op {x.node.op.name.strip('_')}"] if x.node is not None else \
@@ -56,12 +56,12 @@ def _number(v: Any) -> str:
 
 
 def _image(told: dict) -> str:
-    """A heat map as a PNG: a pixel a cell."""
+    """A heat map as a PNG, with one pixel per cell."""
     levels = np.frombuffer(base64.b64decode(told["map"]), np.int8).reshape(told["rows"], told["columns"])
     share = np.abs(levels.astype(float))[..., None] / 127
     full = np.where((levels < 0)[..., None], _MINUS, _PLUS)
     pixels = np.where((levels == NAN)[..., None], _BAD, 255 + share * (full - 255.0)).astype(np.uint8)
-    rows = b"".join(b"\0" + row.tobytes() for row in pixels)  # each is stored as it is
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels)  # 0: no filter
 
     def chunk(kind: bytes, body: bytes) -> bytes:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
@@ -72,7 +72,7 @@ def _image(told: dict) -> str:
 
 
 def _module(module: Any, name: str, opened: bool) -> str:
-    """A tree that opens: the modules, their parameters and buffers with shapes, and how many numbers they have."""
+    """A tree to unfold: the modules, their parameters and buffers with shapes, and parameter counts."""
     children = [_module(child, inner, False) for inner, child in module.named_children()]
     own = [f"<div style='margin-left:2.2em'>{escape(n)} {x.shape} {x.dtype}{note}</div>"
            for found, note in ((module.named_parameters(recurse=False), ""),

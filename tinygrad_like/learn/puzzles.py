@@ -1,6 +1,6 @@
 """Puzzles: 24 ops, each with its forward and without its rule.
 
-pages.json has the forward and the solution, as `handbook/op_pages.py` found them: for simple ops their source in
+pages.json has the forward and the solution, extracted by `handbook/op_pages.py`: for simple ops their source in
 `tinygrad_like/ops`, for others the plain formulas under "In NumPy" on the op's page.
 """
 
@@ -64,7 +64,7 @@ def text(name: str, solved: bool = False) -> str:
 
 
 def vjp(name: str, rules: Sequence[str]) -> str:
-    """A call of `vjp`, with an argument in each line."""
+    """A call of `vjp`, one argument per line."""
     return f"{name}.vjp(" + (",\n" + " " * (len(name) + 5)).join(rules) + ")"
 
 
@@ -76,12 +76,12 @@ def _opening(name: str, forward: str) -> str:
 
     {pages()[name]["formula"]}
 
-Write the rule: from g, the cotangent of the output, the cotangent of each input. After g a rule
+Write the rule, which computes the cotangent of each input from g, the cotangent of the output. After g a rule
 may name any of: {", ".join(named)}.
-Write it with operators and ops (exp(x), sum(x, axis=0) ...). Broadcasting is undone for you.
+Write it with operators and ops (exp(x), sum(x, axis=0) ...). The engine undoes broadcasting.
 
-Save the file, and `python -m tinygrad_like.learn puzzles FOLDER --watch`, where FOLDER is that of this file, says
-what is right or wrong. Three hints are at the end, each with more of the derivation.
+Run `python -m tinygrad_like.learn puzzles FOLDER --watch` with the folder of this file: when you save the file, it says
+what is right or wrong. The three hints at the end reveal more and more of the derivation.
 """'''
 
 
@@ -133,7 +133,7 @@ def status(paths: Sequence[Path]) -> str:
         lines.append(f"    {path.name:24} {'solved' if report.right else ', '.join(kinds)}")
     left = [path for path in paths if path not in solved]
     if left:
-        lines.append(f"Next: open {left[0]}, and run this with --watch beside it.")
+        lines.append(f"Next: run this command with --watch, and open {left[0]} in an editor.")
     return "\n".join(lines)
 
 

@@ -20,9 +20,9 @@ from .source import function_of, namespace, with_others
 
 PATIENCE = 1.0  # multiplies the time limit of a search, for busy machines
 
-# A kind of mistake, what stands there, and what may be meant. A, B and C are any expressions, E is a name, a call or
-# two operands, N a name of an array and M each other one, K a number. `<` is any comparison, f any function. In a
-# comparison only conditions and constants are changed: where one on something else holds, another mistake is likelier.
+# A kind of mistake, the wrong expression, and possible right ones. A, B and C are any expressions; E is a name, a call
+# or an operation; N is the name of an array, M each other one, and K a number. `<` is any comparison, f any function.
+# Inside a comparison only conditions and constants are changed, since other mistakes are more likely elsewhere.
 CHANGES = """
 name        N           M
 condition   A < B       A < B | A <= B | A > B | A >= B
@@ -99,7 +99,7 @@ NAMES, REST = ROWS[:1], ROWS[1:]
 
 
 class Repair(NamedTuple):
-    """A kind of mistake, the wrong text, and the right one."""
+    """A kind of mistake, the wrong text, the right text, and the line."""
 
     kind: str
     old: str
@@ -122,7 +122,7 @@ def find(rule: Rule, rows: Sequence[Row], seconds: float) -> Repair | None:
             try:
                 c = point.call_rule(made, names, i, point.g.copy(), rule.joint, copies=True)
             except Exception:
-                if not rule.unsaid(point):
+                if not rule.guessed(point):
                     return False
                 continue
             if not rule.fits(point, c, i):
@@ -156,7 +156,7 @@ def find(rule: Rule, rows: Sequence[Row], seconds: float) -> Repair | None:
 
 
 def _everywhere(tree: Any, known: Sequence[str], fits: Callable[[dict], bool]) -> tuple[str, str] | None:
-    """A name, and its replacement everywhere."""
+    """A name, and the name to replace it with everywhere."""
     for old in known:
         here = [n for _, n in _expressions(tree) if isinstance(n, ast.Name) and n.id == old]
         for new in known if len(here) > 1 else ():
@@ -178,7 +178,7 @@ def _made(tree: Any, space: dict, names: Sequence[str], available: Sequence[str]
 
 
 def _expressions(tree: Any) -> Iterator[tuple[Any, Any]]:
-    """Every expression that may be another, with what it is part of: not what is called, defaults and annotations."""
+    """(parent, expression) for every expression to change: no called functions, defaults or annotations."""
     for parent in ast.walk(tree):
         for field, value in ast.iter_fields(parent):
             if isinstance(parent, ast.arguments | ast.arg) or field in ("decorator_list", "returns", "annotation") or \
@@ -189,7 +189,7 @@ def _expressions(tree: Any) -> Iterator[tuple[Any, Any]]:
                     yield parent, part
 
 
-# What may stand there instead -----------------------------------------------------------------------------------------
+# Variants of expressions ----------------------------------------------------------------------------------------------
 
 
 def _changed(row: Row, node: Any, known: Sequence[str]) -> Iterator[tuple[str, Any]]:
@@ -213,7 +213,7 @@ def _changed(row: Row, node: Any, known: Sequence[str]) -> Iterator[tuple[str, A
 
 
 def _matches(pattern: Any, node: Any, found: dict[str, Any], known: Sequence[str]) -> bool:
-    """Whether an expression has the form of a pattern; `found` gets what its letters stand for."""
+    """Whether an expression has the form of a pattern; adds the meaning of the pattern's letters to `found`."""
     if isinstance(pattern, ast.Name) and len(pattern.id) == 1:
         found[pattern.id] = node
         return {"N": isinstance(node, ast.Name) and node.id in known,
@@ -229,7 +229,7 @@ def _matches(pattern: Any, node: Any, found: dict[str, Any], known: Sequence[str
 
 
 def _calls(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str, Any]]:
-    """cos for sin, mean for sum; other options; arguments in the wrong order; a call that should not be there."""
+    """Variants of a call: cos for sin, mean for sum; other options; swapped arguments; an argument in its place."""
     if not isinstance(node, ast.Call):
         return
     func: Any = node.func

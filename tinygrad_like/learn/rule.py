@@ -58,7 +58,7 @@ class Rule:
                 continue
             try:
                 point.analytic(self.i)
-            except Exception:  # its results at other inputs may be the mistake
+            except Exception:  # it fails for other cotangents
                 continue
             found.append((point, c))
         return found
@@ -73,7 +73,7 @@ class Rule:
         c = self.raw(point)
         return c is not None and self.fits(point, c)
 
-    def unsaid(self, point: Point) -> bool:
+    def guessed(self, point: Point) -> bool:
         """Whether the checker found the point by trial; an error of the rule there proves nothing."""
         return point.tried and point is not self.points[0] and not point.changed
 

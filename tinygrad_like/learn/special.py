@@ -1,4 +1,5 @@
-"""Where a function has no derivative, its rule may choose a slope, but between both sides' slopes, and never NaN."""
+"""Check rules where a function has no derivative: the slope must lie between the slopes on both sides, and not be NaN.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import numpy as np
 from .measure import Point, symmetric
 
 _STEP = 1e-6
-Moves = dict[int, np.ndarray]  # for some inputs a direction
+Moves = dict[int, np.ndarray]  # number of an input -> its direction
 
 
 def wrong_at_special_points(point: Point) -> tuple[int, str, str] | None:
@@ -56,8 +57,7 @@ def _between(x: np.ndarray, low: np.ndarray, high: np.ndarray, slack: float) -> 
 
 
 def _as_nearby(point: Point, moves: Moves, given: np.ndarray) -> np.ndarray:
-    """Where the rules say what they say, or lie between what they say, at points beside this one, where they are right.
-    """
+    """Where the result agrees with the rules at nearby points, which are right, or lies between their results."""
     rng, found = np.random.default_rng(0), []
     for _ in range(4):
         there = point.at([x + 1e-5 * rng.standard_normal(moves[i].shape) if i in moves else x
@@ -73,8 +73,8 @@ def _as_nearby(point: Point, moves: Moves, given: np.ndarray) -> np.ndarray:
 def _sentence(what: str, along: float, inputs: int) -> str:
     told = f"wrong at some points only: where {what}"
     if not np.isfinite(along):
-        return (f"{told} the rule gives {along}, as of 0 / 0 or 0 * inf; replace the divisor there with ops.where "
-                "before dividing.")
+        return (f"{told} the rule gives {along}, such as from 0 / 0 or 0 * inf; replace the divisor there with "
+                "ops.where before dividing.")
     if inputs > 1:
         return f"{told}; together the rules must pass all of g, for instance half to each."
     if "equal" in what:
@@ -128,7 +128,7 @@ def _both_sides(point: Point, moves: Moves) -> tuple[np.ndarray, np.ndarray] | N
 
     with np.errstate(all="ignore"):
         (a, b), (c, d) = [((at(h) - point.out) / h, (point.out - at(-h)) / h) for h in (_STEP, _STEP / 16)]
-        # A slope that depends on h is a jump, or infinite. After a jump, as of the sign of a singular vector, the other
-        # entries may belong to another branch. Where a side is not finite, the domain ends.
+        # A slope that depends on h means a jump, or is infinite. After a jump, such as a new sign of a singular vector,
+        # the other entries may belong to another branch. If a side is not finite, the domain ends there.
         jumps = any([(np.abs(near - far) > 0.2 * np.abs(far) + 1e-2).any() for far, near in ((a, c), (b, d))])
     return None if jumps or not np.isfinite([a, b, c, d]).all() else (np.minimum(a, b), np.maximum(a, b))

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 SMALL = 16  # up to this many elements show as numbers
-NAN = -128  # in a heat map, whose other cells are -127 to 127 times the largest magnitude
+NAN = -128  # NaN in a heat map; its other cells, -127 to 127, are relative to the largest magnitude
 
 
 def summary(value: Any, side: int = 24) -> dict:
-    """An array as a page shows it: shape, dtype, and numbers, or a heat map of at most side x side cells."""
+    """The data to show an array: shape, dtype, and its numbers, or a heat map of at most side x side cells."""
     x = np.asarray(value)
     told: dict[str, Any] = {"shape": list(x.shape), "dtype": str(x.dtype)}
     if not x.size:

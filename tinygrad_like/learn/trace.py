@@ -30,7 +30,7 @@ class Called(NamedTuple):
     inputs: Sequence[Any]
     options: dict[str, Any]
     out: np.ndarray
-    module: tuple[tuple[int, str], ...]  # id and class of the modules it happened in, from the outermost on
+    module: tuple[tuple[int, str], ...]  # id and class of the modules it happened in, outermost first
     line: str
 
 

@@ -17,7 +17,8 @@ from .source import function_of, namespace, source, with_others
 
 
 def ways(op: Any, name: str) -> Iterator[tuple[str, Callable[[Point, int], np.ndarray]]]:
-    """What if a place that input `name` reaches were constant, or all others: in words, and the gradient at a point."""
+    """For each use of input `name` in the forward: a description, and the gradient if that use were constant, or if all
+    others were."""
     own = source(op.__wrapped__)
     if own.tree is None:
         return
@@ -70,14 +71,14 @@ def ways(op: Any, name: str) -> Iterator[tuple[str, Callable[[Point, int], np.nd
 
     for k, text in enumerate(texts):
         held = {k}
-        yield f"takes {text} of the forward for a constant, but that depends on {name!r} too", gradient
+        yield f"treats {text} of the forward as constant, but it depends on {name!r} too", gradient
     for k in first if len(first) > 2 else ():
         held = first - {k}
-        yield f"goes back through {texts[k]} of the forward alone, but {name!r} stands in other places too", gradient
+        yield f"goes back only through {texts[k]} of the forward, but {name!r} is used elsewhere too", gradient
 
 
 def _text(tree: Any, place: ast.AST) -> str:
-    """A place, with what is computed of it alone, and in what it stands."""
+    """A use of an input, with the operations on it alone, and the expression around them."""
     above = {part: node for node in ast.walk(tree) for part in ast.iter_child_nodes(node)}
     outer = above[place]
     while isinstance(outer, ast.Attribute | ast.UnaryOp) or \

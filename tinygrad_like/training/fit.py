@@ -36,8 +36,8 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
     evaluate: called after each epoch with the model, or with its average if there is an `ema`; its numbers join the
     row. monitor: the number of a row that `stopper` and `plateau` receive. checkpoint: a file to resume from, written
     after each epoch, and on Ctrl-C after the current step. A second Ctrl-C does not wait for the step; the checkpoint
-    then stays that of the last epoch. resume: the checkpoint to continue from, `checkpoint` or `previous(checkpoint)`.
-    The result equals that of an uninterrupted run, to the last bit. Create the model and everything else as you did
+    then stays that of the last epoch. resume: the checkpoint to continue from, `checkpoint` or `previous(checkpoint)`;
+    the result equals that of an uninterrupted run, to the last bit. Create the model and everything else as you did
     then. With more `epochs` than before, a finished run continues. settings: stored in the checkpoint; resuming with
     different ones raises ValueError, which names them. log: receives each step and row; without one, a brief `Log`
     shows them, unless progress=False. options: options of `train_epoch`.

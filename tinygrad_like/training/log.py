@@ -184,7 +184,7 @@ class _Line:
             self.show("  ".join(f"{name} {_shown(name, value)}" for name, value in values.items()))
 
     def show(self, text: str = "") -> None:
-        """Draw the line, with this text in it."""
+        """Draw the line with this text."""
         elapsed, share = time.perf_counter() - self.began, self.done / max(self.total, 1)
         steps = self.done - self.first
         left = (self.total - self.done) * elapsed / steps if steps else 0.0
@@ -196,7 +196,7 @@ class _Line:
         self.write(before + bar * fits + after)
 
     def write(self, text: str) -> None:
-        """Print a text above the line."""
+        """Overwrite the line with a text."""
         if self.visible:
             text = text[: _room()]
             self.stream.write("\r" + text.ljust(self.width))

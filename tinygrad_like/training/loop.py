@@ -26,6 +26,7 @@ from .ranks import parts_of
 # Without capture, steps run eagerly.
 capture: Any = (lambda function, **options: function) if missing("capture") else named("capture")
 
+
 class Stopped(KeyboardInterrupt):
     """The user interrupted the run, between two steps."""
 
@@ -67,16 +68,15 @@ def train_epoch(model: Module, loader: Iterable, criterion: Callable[[Tensor, Te
                 begun: dict[str, Any] | None = None) -> dict[str, float]:
     """Train for one pass over the batches (x, y) of `loader`; modules stay in their modes.
 
-    criterion: the mean loss of a batch, criterion(model(x), y). If it has a method `count(y)`, as `nn`'s losses do,
-    that returns the number of labels averaged over, weighted and without ignored ones. Otherwise all examples count
-    equally. With reduction="sum", batches are summed. metrics: functions of (output, y); by default {"accuracy":
-    accuracy}. accumulate: the number of batches per step, whose gradient is that of their union, with the memory of one
-    batch. But layers that use a whole batch, such as BatchNorm, see one batch at a time, and update statistics for
-    each. clip_norm: the maximum norm of a step's gradient. penalty: returns a term to add to the loss of each step,
-    such as lambda: 1e-4 * l1_penalty(weights). The reported
-        loss leaves it out.
-    ema: updated after each step. begun: a dict in which each step records its sums; given an interrupted pass's dict,
-    training continues with the remaining batches. If its entry "stop" is true after a step, it raises Stopped.
+    criterion: the mean loss of a batch, criterion(model(x), y). A method `count(y)`, as in `nn`'s losses, returns the
+    number of labels averaged over, weighted and without ignored ones; without it, all examples count equally. With
+    reduction="sum", batches are summed. metrics: functions of (output, y); by default {"accuracy": accuracy}.
+    accumulate: the number of batches per step, whose gradient is that of their union, with the memory of one batch. But
+    layers that use a whole batch, such as BatchNorm, see one batch at a time, and update statistics for each.
+    clip_norm: the maximum norm of a step's gradient. penalty: returns a term to add to the loss of each step, such as
+    lambda: 1e-4 * l1_penalty(weights); the reported loss leaves it out. ema: updated after each step. begun: a dict in
+    which each step records its sums; given an interrupted pass's dict, training continues with the remaining batches.
+    If its entry "stop" is true after a step, it raises Stopped.
 
     Raises FloatingPointError, before the step, if a loss is infinite or NaN, naming the op that produced it.
 
@@ -156,7 +156,7 @@ def step(model: Module, criterion: Callable[[Tensor, Tensor], Tensor], x: Any, y
 
 
 def _captured(model: Module, criterion: Callable, optimizer: optim.Optimizer) -> tuple[Callable, Callable]:
-    """`step` and `_update`, captured; cached per objects, since their programs are ready."""
+    """`step` and `_update`, captured; cached for these objects with their programs."""
     found = optimizer.__dict__.get("captured")
     if found is None or found[0] is not model or found[1] is not criterion:
         made = [capture(function, fuse=False, strict=False) for function in (step, _update)]
@@ -196,7 +196,7 @@ def _first_bad(model: Module, criterion: Callable[[Tensor, Tensor], Tensor], x: 
 def _groups(loader: Iterable, size: int, begun: dict[str, Any]) -> Iterator[list]:
     """The remaining batches of a pass, each with its `random.rows`, in lists of `size`; the last may be shorter.
 
-    An interrupted pass restarts from the generator's state then, and skips the batches already read.
+    To resume a pass, it restores the generator's state at the start of the pass, and skips the batches already read.
     """
     if size < 1:
         raise ValueError(f"train_epoch: accumulate={size} must be at least 1")
@@ -212,8 +212,8 @@ def _groups(loader: Iterable, size: int, begun: dict[str, Any]) -> Iterator[list
 
 
 # Metrics, as plain numbers from arrays or Tensors --------------------------------------------------------------------
-# predicted: class indices of the shape of `labels`, or scores (logits or probabilities) with a last class axis, whose #
-# argmax is the class. labels: class indices, or likewise probabilities, such as label mixing returns.
+# predicted: class indices of the shape of `labels`, or scores (logits or probabilities) whose last axis is the classes.
+# labels: class indices, or probabilities, such as those of mixed labels.
 
 
 def accuracy(predicted: Any, labels: Any) -> float:
