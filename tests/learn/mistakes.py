@@ -6,7 +6,7 @@ A file begins with the imports of HEAD, unless it has its own. Some are right: w
 HEAD = "import numpy as np\nfrom tinygrad_like import Tensor, ops, primitive\n\n"
 
 MISTAKES = [
-    ("log wrong", r"factor: the rule gives ln 10 times",
+    ("log wrong", r"factor: the rule returns ln 10 times",
      '''@primitive
 def my_log10(x):
     return np.log10(x)
@@ -106,7 +106,7 @@ def centre(x):
 
 centre.vjp(x=lambda g: g - g.mean())
 '''),
-    ("wrong dtype forward", r"dtype: the forward returns float32",
+    ("wrong dtype forward", r"dtype: the forward gives float32",
      '''@primitive
 def doubled(x):
     return (2 * x).astype(np.float32)
@@ -327,7 +327,7 @@ def flat(x):
 
 flat.vjp(x=lambda g: g)
 '''),
-    ("var correction", r"mean: the rule gives \(n - 1\) / n times .* divides by n where n - 1 is meant",
+    ("var correction", r"mean: the rule returns \(n - 1\) / n times .* divides by n where n - 1 is meant",
      '''@primitive
 def my_var(x):
     return x.var(ddof=1)
@@ -341,7 +341,7 @@ def bad(x):
 
 bad.vjp(x=lambda g: g)
 '''),
-    ("sys exit", r"ends Python",
+    ("sys exit", r"exits Python",
      '''import sys
 @primitive
 def sine(x):

@@ -9,14 +9,14 @@ from tinygrad_like.learn.exercises import NAMES, checked, sections, text
 WRONG_LAYERS = [
     ("layer_dropout", " / (1 - self.p)", "", "must be x / \\(1 - p\\)"),
     ("layer_dropout", "rand(*x.shape) >=", "rand(*x.shape) <", "must be x / \\(1 - p\\)|a share p = 0.2"),
-    ("layer_dropout", "rand(*x.shape)", "rand(x.shape[1])", "each element is dropped by itself"),
+    ("layer_dropout", "rand(*x.shape)", "rand(x.shape[1])", "each element must be dropped independently"),
     ("layer_dropout", "return x * kept", "return x.detach() * kept", "the gradient|backward|grad"),
-    ("layer_dropout", "if not self.training:", "if False:", "in evaluation the layer must give x as it is"),
-    ("layer_batch_norm", "x.var(0, correction=0)", "x.var(0)", "in training the output differs"),
-    ("layer_batch_norm", " * n / (n - 1)", "", "in training running_var differs"),
-    ("layer_batch_norm", "(x - mean) /", "(x - mean.detach()) /", "in training the gradient of x differs"),
+    ("layer_dropout", "if not self.training:", "if False:", "in evaluation the layer must return x unchanged"),
+    ("layer_batch_norm", "x.var(0, correction=0)", "x.var(0)", "in training, the output differs"),
+    ("layer_batch_norm", " * n / (n - 1)", "", "in training, running_var differs"),
+    ("layer_batch_norm", "(x - mean) /", "(x - mean.detach()) /", "in training, the gradient of x differs"),
     ("layer_batch_norm", "mean, var = self.running_mean, self.running_var",
-     "mean, var = x.mean(0), x.var(0, correction=0)", "in evaluation the output differs"),
+     "mean, var = x.mean(0), x.var(0, correction=0)", "in evaluation, the output differs"),
 ]
 
 
@@ -51,4 +51,4 @@ def test_the_script_without_its_mistake_passes_and_with_it_does_not(tmp_path):
             found = report(tmp_path, name, text(name) + "\n")  # changed, and so run
             assert not found.right and "bug" not in found.findings[0].text, found
             assert text(name).count("# Hint") == 2
-    assert "history must be numbers" in str(report(tmp_path, "bug_07", text("bug_07") + "\n"))
+    assert "history must hold numbers" in str(report(tmp_path, "bug_07", text("bug_07") + "\n"))

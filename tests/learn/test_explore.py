@@ -192,7 +192,7 @@ def test_arrays_in_few_words():
 
 
 def test_errors():
-    with pytest.raises(TypeError, match="explore: takes a Tensor or a function that gives one, got ndarray"):
+    with pytest.raises(TypeError, match="explore: takes a Tensor or a function that returns one, got ndarray"):
         explore(np.ones(2))
     with pytest.raises(ValueError, match="explore: nothing was recorded"):
         explore(Tensor([1.0]) * 2)

@@ -80,8 +80,8 @@ Write the rule, which computes the cotangent of each input from g, the cotangent
 may name any of: {", ".join(named)}.
 Write it with operators and ops (exp(x), sum(x, axis=0) ...). The engine undoes broadcasting.
 
-Run `python -m tinygrad_like.learn puzzles FOLDER --watch` with the folder of this file: when you save the file, it says
-what is right or wrong. The three hints at the end reveal more and more of the derivation.
+Run `python -m tinygrad_like.learn puzzles FOLDER --watch` with the folder of this file: when you save the
+file, it says what is right or wrong. The three hints at the end reveal more and more of the derivation.
 """'''
 
 
@@ -133,7 +133,7 @@ def status(paths: Sequence[Path]) -> str:
         lines.append(f"    {path.name:24} {'solved' if report.right else ', '.join(kinds)}")
     left = [path for path in paths if path not in solved]
     if left:
-        lines.append(f"Next: run this command with --watch, and open {left[0]} in an editor.")
+        lines.append(f"Next: open {left[0]} in an editor, and run this command with --watch.")
     return "\n".join(lines)
 
 
