@@ -331,7 +331,7 @@ def my_tanh(x):
 
 my_tanh.vjp(x=lambda g, x: g / np.cosh(np.array(x)) ** 2)
 '''),
-    ("a helper with a wrong rule", r"factor: the rule gives 1/2 times", '''
+    ("a helper with a wrong rule", r"factor: the rule returns 1/2 times", '''
 def cosine(x):
     return np.cos(x)
 

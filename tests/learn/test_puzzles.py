@@ -105,7 +105,7 @@ ANSWERS = {
              "and 0 in all others")],
     "cumsum": [("flip(cumsum(flip(g, axis=axis), axis=axis), axis=axis)", "cumsum(g, axis=axis)", "transposed",
                 "by the Jacobian, not by its transpose"),
-               ("flip(cumsum(flip(g, axis=axis), axis=axis), axis=axis)", "g", "sum", "lost")],
+               ("flip(cumsum(flip(g, axis=axis), axis=axis), axis=axis)", "g", "sum", "diagonal")],
     "batched_matmul": [("batched_matmul(g, transpose(b, -1, -2))", "batched_matmul(g, b)", "transposed",
                         "'transpose\\(b, -1, -2\\)'"),
                        ("batched_matmul(transpose(a, -1, -2), g)", "batched_matmul(g, transpose(a, -1, -2))", "order",
