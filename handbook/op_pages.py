@@ -30,11 +30,12 @@ _FIRST = [  # replaced before fractions and indices are parsed
 ]
 _PLAIN = [
     (r"\\(?:mathbf|tilde)\s*(\w)", r"\1"), (r"\^\{?\\top\}?", "^T"), (r"\\(?:qquad|quad)", "   "), (r"\\[,;:!]", " "),
-    (r"\\bar\s*\{\s*(?:\\tilde\s*)?(\w+)\s*\}", r"\1_bar"), (r"\\bar\s*\\?(?:tilde\s*)?(\w)", r"\1_bar"),
+    (r"\\bar\s*\{\s*(?:\\tilde\s*)?(\w+)\s*\}", r"\1_bar"),
+    (r"\\bar\s*(?:\\tilde\s*)?(?:\\([a-zA-Z]+)|(\w))", r"\1\2_bar"),
     (r"\\hat\s*\{?(\w)\}?", r"\1_hat"), (r"\\langle\s*", "<"), (r"\s*\\rangle", ">"), (r"\\cdot", "*"),
     (r"\\ne(?![a-z])", "!="), (r"\\bmod", "mod"), (r"\\top", "T"), (r"\\Rightarrow", "=>"),
     (r"\\partial", "d"), (r"\\varepsilon", "eps"), (r"\\infty", "inf"), (r"\\approx", "~"),
-    (r"\\(?:dots|ldots)", "..."),
+    (r"\\(?:dots|ldots)", "..."), (r"\\leftarrow", "<-"),
     (r"\\(?:odot|circ)", "*"), (r"\\times", "x"), (r"\\to(?![a-z])", "->"), (r"\\\\", ""), (r"\\_", "_"), (r"\\ ", " "),
     (r"\\([{}\[\]])", r"\1"),
 ]
