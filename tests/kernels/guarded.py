@@ -164,7 +164,7 @@ def guard_kernels(parallel):
             if "least" in free:
                 free["least"].cell_contents = min(free["least"].cell_contents, 1)
     if parallel:
-        kernels.threads.share.value = 1
+        kernels.threads.grain.value = 1
 
     def tables(f):
         """The plans, and other tables that are cached, as copies between protected pages."""

@@ -146,7 +146,7 @@ def test_an_operand_may_be_passed_as_its_transpose():
     for batch, m, k, n in (((), 7, 5, 33), ((), 130, 600, 70), ((3,), 20, 30, 40), ((2, 3), 1, 9, 1),
                            ((4, 1, 9), 8, 8, 1), ((70,), 3, 3, 3), ((70,), 8, 1, 8), ((2, 5), 4, 0, 4)):
         a, b = random(*batch, m, k), random(*batch, n, k, seed=1)
-        check(gemm.product(a, b, np.empty((*batch, m, n), np.float32), turned=True), a, b.swapaxes(-1, -2))
+        check(gemm.product(a, b, np.empty((*batch, m, n), np.float32), transposed=True), a, b.swapaxes(-1, -2))
 
 
 def check_linear_vjp(g, x, weight, wanted):

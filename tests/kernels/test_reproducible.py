@@ -94,7 +94,7 @@ def digests(case) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def results():
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    code = ("import json, tests.kernels.test_reproducible as t; t.threads.share.value = 1; "
+    code = ("import json, tests.kernels.test_reproducible as t; t.threads.grain.value = 1; "
             "found = {case: t.digests(case) for case in t.CASES}; "
             "print(json.dumps([found, [*t.used()]]))")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=900,

@@ -132,7 +132,7 @@ for _ in range(5):
     while not worker.asleep and time.monotonic() < end:
         time.sleep(0.001)
     seen.append(worker.asleep)
-    threads.gather()
+    threads.wake_workers()
     seen.append(worker.asleep)
 print(json.dumps(seen))
 """

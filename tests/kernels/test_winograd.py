@@ -24,7 +24,7 @@ def check(images, channels, rows, height, width):
         "output": np.einsum("abnchw,ocab->nohw", taps(np.float64(x)), w) + bias[:, None, None],
         "input gradient": np.einsum("abnohw,ocab->nchw", taps(np.float64(g)), w[:, :, ::-1, ::-1]),
     }
-    found = {"output": winograd.convolve(x, w, bias), "input gradient": winograd.convolve(g, w, turned=True)}
+    found = {"output": winograd.convolve(x, w, bias), "input gradient": winograd.convolve(g, w, rotated=True)}
     for name, exact in expected.items():
         assert found[name].shape == exact.shape and found[name].dtype == np.float32
         np.testing.assert_allclose(found[name], exact, rtol=0, atol=3e-6 * np.abs(exact).max(), err_msg=name)

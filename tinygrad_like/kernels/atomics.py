@@ -9,8 +9,8 @@ from .late import intrinsic, types
 from .machine import ARM, X86
 from .simd import I32, I64, function, procedure
 
-_GIVE_WAY = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
-_REST, _LENGTH = ("Sleep", 1) if sys.platform == "win32" else ("usleep", 50)
+_YIELD = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
+_SLEEP, _LENGTH = ("Sleep", 1) if sys.platform == "win32" else ("usleep", 50)
 
 
 def _cell(b, address):
@@ -60,15 +60,15 @@ def pause(typing):
 
 
 @intrinsic
-def give_way(typing):
+def yield_core(typing):
     """Yield this core to another thread, if one waits."""
-    return procedure(lambda b: simd.call(b, _GIVE_WAY, I32), 0)
+    return procedure(lambda b: simd.call(b, _YIELD, I32), 0)
 
 
 @intrinsic
-def rest(typing):
+def sleep(typing):
     """Sleep for a moment: 50 microseconds, or as short as the system can."""
-    return procedure(lambda b: simd.call(b, _REST, I32, ir.Constant(I32, _LENGTH)), 0)
+    return procedure(lambda b: simd.call(b, _SLEEP, I32, ir.Constant(I32, _LENGTH)), 0)
 
 
 @intrinsic

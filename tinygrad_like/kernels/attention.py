@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .kinds import INTEGERS, READ, REAL, STRIDED, STRIDED_OPTIONAL, STRIDED_WRITE, WRITE
-from .matrix import Matrix, aligned, ceil_div, fits, length_of, matrix_of, pack_columns, part_of, place, turn
+from .matrix import Matrix, address_of, aligned, ceil_div, fits, length_of, matrix_of, pack_columns, part_of, transpose
 from .program import kernel
 from .scores import (
     LINE,
@@ -41,7 +41,8 @@ from .scores import (
 )
 from .simd import COLUMNS, ROWS, inner, put
 from .softmax import _dot, _exp, _scale_all
-from .views import floats_at, is_row_by_row, ndim_of
+from .vectormath import F
+from .views import count_of_matrices, floats_at, has_contiguous_rows, ndim_of
 
 _KEYS = 128  # in a block: a panel of scores, 16 KiB, stays in the L1 cache
 _COST = 0.0075  # nanoseconds per multiplication
@@ -49,8 +50,6 @@ _KEY = INTEGERS._replace(optional=True)  # of the random numbers of dropout, if 
 
 # The maximum of no scores: finite, since inf - inf would be NaN; only -inf in a mask is lower.
 _LOWEST = np.finfo(np.float32).min
-
-F = np.float32
 
 
 # Scores ---------------------------------------------------------------------------------------------------------------
@@ -70,7 +69,7 @@ class Problem(NamedTuple):
     total: int  # keys
     width: int  # of a value
     causal: int
-    scale: F
+    scale: np.float32
     dropout: Dropout
 
 
@@ -107,16 +106,8 @@ class Scratch(NamedTuple):
 
 
 @inner
-def _count_heads(out):
-    heads = 1
-    for axis in range(3, ndim_of(out) + 1):
-        heads *= length_of(out, axis)
-    return heads
-
-
-@inner
 def _problem(q, k, v, mask, out, causal, scale, p, key, spread):
-    return Problem(q, k, v, mask, out, _count_heads(out), length_of(q, 2), length_of(q, 1), length_of(k, 2),
+    return Problem(q, k, v, mask, out, count_of_matrices(out), length_of(q, 2), length_of(q, 1), length_of(k, 2),
                    length_of(v, 1), causal, F(scale), dropout_of(p, key, spread))
 
 
@@ -150,7 +141,7 @@ def _scratch(it, keys, queries):
 def _begin_queries(it, scratch, head, query):
     """Pack a panel of queries for scores; returns their number."""
     queries = min(COLUMNS, it.length - query)
-    pack_columns(turn(part_of(matrix_of(it.q, head, it.out), query, 0)), it.size, queries, scratch.query)
+    pack_columns(transpose(part_of(matrix_of(it.q, head, it.out), query, 0)), it.size, queries, scratch.query)
     offsets_in_row(scratch.lanes, queries, 0)
     return queries
 
@@ -180,8 +171,8 @@ def _drop(it, scratch, block, weights):
 @inner
 def _work(q, k, v, mask, out, stats, causal, scale, p, key, spread):
     length, size, total, width = length_of(q, 2), length_of(q, 1), length_of(k, 2), length_of(v, 1)
-    heads = _count_heads(out)
-    if not (ndim_of(out) >= 2 and fits(out, length, width, out) and is_row_by_row(out)
+    heads = count_of_matrices(out)
+    if not (ndim_of(out) >= 2 and fits(out, length, width, out) and has_contiguous_rows(out)
             and fits(q, length, size, out) and fits(k, total, size, out) and fits(v, total, width, out)
             and (mask == 0 or fits(mask, length, total, out, True)) and stats.size == 2 * heads * length):
         return -1
@@ -227,7 +218,7 @@ def _attend(it, scratch, block):
     if block.key > 0:
         start = scratch.sums
         for i in range(block.queries):
-            _scale_all(floats_at(place(start, i, 0), it.width), change[i])
+            _scale_all(floats_at(address_of(start, i, 0), it.width), change[i])
     multiply(Operand(scores, scratch.lanes, scratch.rows), Panels(scratch.v.address + at, scratch.v.pitch), start,
              scratch.sums, block.queries, it.width, keys)
 
@@ -239,7 +230,7 @@ def _finish(it, scratch, head, query, queries, stats):
     for i in range(queries):
         total = scratch.lines[1, i]
         inverse = F(1) / total if total != 0 else F(0)
-        target, source = floats_at(place(out, i, 0), it.width), floats_at(place(scratch.sums, i, 0), it.width)
+        target, source = floats_at(address_of(out, i, 0), it.width), floats_at(address_of(scratch.sums, i, 0), it.width)
         for j in range(it.width):
             target[j] = source[j] * inverse
         stats[first + i], stats[it.heads * it.length + first + i] = scratch.lines[0, i], inverse
@@ -260,7 +251,7 @@ class Gradients(NamedTuple):
 @inner
 def _lies_like(x, rows, columns, out):
     """Whether x is (..., rows, columns) with contiguous rows, and has out's axes before the last two."""
-    return fits(x, rows, columns, out) and is_row_by_row(x) and _count_heads(x) == _count_heads(out)
+    return fits(x, rows, columns, out) and has_contiguous_rows(x) and count_of_matrices(x) == count_of_matrices(out)
 
 
 @inner
@@ -298,7 +289,7 @@ def _read_stats(it, scratch, g, head, stats):
     top, inverse, delta = scratch.lines
     for i in range(it.length):
         top[i], inverse[i] = stats[first + i], stats[it.heads * it.length + first + i]
-        delta[i] = _dot(floats_at(place(g, i, 0), it.width), floats_at(place(out, i, 0), it.width))
+        delta[i] = _dot(floats_at(address_of(g, i, 0), it.width), floats_at(address_of(out, i, 0), it.width))
 
 
 @inner
@@ -307,8 +298,8 @@ def _begin_keys(it, scratch, of, head, key, keys):
     pack(part_of(matrix_of(it.k, head, it.out), key, 0), keys, it.size, scratch.k, it.scale)
     pack(part_of(matrix_of(it.v, head, it.out), key, 0), keys, it.width, scratch.v, F(1))
     for i in range(key, key + keys):
-        floats_at(place(of.dk, i, 0), it.size)[:] = 0
-        floats_at(place(of.dv, i, 0), it.width)[:] = 0
+        floats_at(address_of(of.dk, i, 0), it.size)[:] = 0
+        floats_at(address_of(of.dv, i, 0), it.width)[:] = 0
 
 
 @inner
@@ -320,7 +311,7 @@ def _add_gradients(it, scratch, of, block):
     top, inverse, delta = scratch.lines[:, block.query :]
     pack(part_of(matrix_of(it.q, block.head, it.out), block.query, 0), queries, it.size, scratch.q, it.scale)
     pack(g, queries, it.width, scratch.g, F(1))
-    pack_columns(turn(g), it.width, queries, scratch.cotangent)
+    pack_columns(transpose(g), it.width, queries, scratch.cotangent)
     _score(it, scratch, block, scratch.k.address)
     multiply(Operand(scratch.v.address, scratch.rows, scratch.columns), Panels(scratch.cotangent, 0), scratch.zero,
              Matrix(gradients, LINE, 4), keys, COLUMNS, it.width)

@@ -165,25 +165,25 @@ def load(path: Path, key: bytes) -> bytes | None:
 class Compiled(Function):
     """A function of integers that is called by its address; read from disk, or compiled at its first use.
 
-    shown: whether Python and C call it, too, and not only compiled code. made_of: what its code depends on besides the
-    files' sources.
+    exported: whether Python and C call it, too, and not only compiled code. made_of: what its code depends on besides
+    the sources.
     """
 
-    def __init__(self, function: Callable, options: dict, shown: bool = True, made_of: str = ""):
+    def __init__(self, function: Callable, options: dict, exported: bool = True, made_of: str = ""):
         super().__init__(function, options)
-        self.shown, self.made_of, self.count = shown, made_of, function.__code__.co_argcount
+        self.exported, self.made_of, self.count = exported, made_of, function.__code__.co_argcount
         self.found = False  # on disk
 
     def key(self) -> bytes:
         options = sorted([(name, sorted(value) if isinstance(value, set) else value)
                           for name, value in self.options.items()])
         about = (COMPILER, sources(Path(self.py_func.__code__.co_filename)), machine.MACHINE, self.__module__,
-                 self.py_func.__qualname__, self.count, options, self.shown, self.made_of)
+                 self.py_func.__qualname__, self.count, options, self.exported, self.made_of)
         return hashlib.sha256(repr(about).encode()).digest()
 
     @cached_property
     def code(self) -> dict[str, int]:
-        """The addresses of its entry points: `code`, for compiled code; and if it is shown, `c` and `python`."""
+        """The addresses of its entry points: `code`, for compiled code; and if it is exported, `c` and `python`."""
         with without_interrupts():
             if not os.path.exists(self.py_func.__code__.co_filename):
                 return machine.loaded(self._compiled())
@@ -204,7 +204,7 @@ class Compiled(Function):
     def _compiled(self) -> bytes:
         with notice.compiling():
             make = import_module(".inlined", __package__).machine_code
-            return make(self.py_func, self.options, self.count, self.shown)
+            return make(self.py_func, self.options, self.count, self.exported)
 
     @cached_property
     def call(self) -> Callable:

@@ -26,9 +26,7 @@ from ..ops.normalization import batch_norm, batch_norm_relu, group_norm, layer_n
 from ..ops.recurrent import gru, lstm
 from ..ops.reduce import sum_over
 from ..ops.softmax import cross_entropy, log_softmax_vjp, logsumexp_vjp, softmax_vjp
-from .registry import makers
-
-SMALL = 16  # in NumPy they are many calls; but a few numbers are not worth importing numba
+from .registry import SMALL, makers
 
 
 def accelerate(op: Composite, least: int, forward: Callable, vjp: Callable | None = None, out: bool = False) -> None:
@@ -173,7 +171,7 @@ def _sync_batch_norm(x, weight, bias, *, eps, shift, stats):
 
 def _sync_batch_norm_vjp(g, wanted, x, weight, bias, eps, shift, stats, residuals):
     moments, running, n, real = residuals
-    dx, dweight, dbias, _ = kernels.norm.channels_vjp(g, x, weight, bias, moments, given=True)
+    dx, dweight, dbias, _ = kernels.norm.channels_vjp(g, x, weight, bias, moments, fixed=True)
     both = np.concatenate([dweight, dbias], dtype=np.float64)
     both = collective.all_reduce(both if real else np.zeros_like(both)).reshape(2, -1)
     means = (both * (moments[1] / n if weight is None else moments[1] * weight / n)).astype(x.dtype)

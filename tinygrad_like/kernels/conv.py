@@ -30,17 +30,16 @@ from .conv_plan import Convolution, Shape, backward_plans, forward_plan, output_
 from .copies import copy_to
 from .gemm import affine, product
 from .kinds import OPTIONAL, READ, WRITE, Plan
-from .matrix import Matrix, aligned, ceil_div, pack_columns
+from .matrix import SLACK, Matrix, aligned, ceil_div, pack_columns
 from .program import beside, in_order, kernel
 from .reduce import STRIP, columns
 from .simd import COLUMNS, FLOATS, ROWS, VECTORS, fill, inner
-from .tiles import LOW, copy_apart, copy_float, copy_together, height_of, make_copy, make_dots, make_tile
+from .tiles import LOW, copy_float, copy_from_stride_2, copy_to_stride_2, height_of, make_copy, make_dots, make_tile
 
 COST = 0.03  # nanoseconds per multiplication
 _PARTS, _PARTIAL = 8, 1 << 20  # the most partial sums, and elements of all together (but two of any size)
 PIXELS = 256  # in a block of the output gradient, which fits into the L1 cache
 _JOINED = 4  # the most tasks, of a thread's 8, that share one copy of an image
-SLACK = 64  # floats after a buffer, since vectors may run past its end
 
 _scattered_tile, _wide_tile = make_tile(ROWS, VECTORS, scattered=True), make_tile(ROWS, VECTORS)
 _scattered_low_tile, _low_tile = make_tile(LOW, VECTORS, scattered=True), make_tile(LOW, VECTORS)
@@ -61,7 +60,7 @@ def _image_bytes(plan):
 @inner
 def _buffer(plan):
     """Memory for a bundle of images; its padding stays 0."""
-    return np.zeros(SLACK if plan.in_place else plan.together * _image_bytes(plan) // 4 + SLACK, np.float32)
+    return np.zeros(SLACK if plan.in_place else plan.per_bundle * _image_bytes(plan) // 4 + SLACK, np.float32)
 
 
 @inner
@@ -81,17 +80,17 @@ def _lay_out(plan, source, target):
                         _copy(here + 4 * j, there + 4 * j, columns - j)
                 elif plan.step_w == 2:
                     for j in range(0, columns, FLOATS):
-                        copy_together(here + 8 * j, there + 4 * j, min(columns - j, FLOATS))
+                        copy_from_stride_2(here + 8 * j, there + 4 * j, min(columns - j, FLOATS))
                 else:
                     for j in range(columns):
                         copy_float(here + 4 * plan.step_w * j, there + 4 * j)
 
 
 @inner
-def _images(plan, together, x, buffer, bundle):
+def _images(plan, per_bundle, x, buffer, bundle):
     """Lay out a bundle of images; returns its address and the number of images."""
-    first, size = bundle * together, 4 * plan.channels * plan.height * plan.width
-    count = min(together, plan.images - first)
+    first, size = bundle * per_bundle, 4 * plan.channels * plan.height * plan.width
+    count = min(per_bundle, plan.images - first)
     if plan.in_place:
         return x + first * size, count
     for n in range(count):
@@ -129,7 +128,7 @@ def _unpack(plan, tile, rows, first, last, out):
             if plan.out_pixel == 4 and whole:
                 _copy(here, there, FLOATS)
             elif plan.out_pixel == 8:
-                copy_apart(here, there, length)
+                copy_to_stride_2(here, there, length)
             else:
                 for j in range(length):
                     copy_float(here + 4 * j, there + j * plan.out_pixel)
@@ -172,8 +171,8 @@ def _correlate(plan, x, w, bias, out, task, tasks):
 
     Tasks share the tiles of all images. Where several would lay out the same image, one does the work of up to four.
     """
-    together = 1 if plan.direct else plan.together
-    bundles = ceil_div(plan.images, together)
+    per_bundle = 1 if plan.direct else plan.per_bundle
+    bundles = ceil_div(plan.images, per_bundle)
     if not plan.in_place:
         joined = min(_JOINED, ceil_div(tasks, max(bundles, 1)))
         if task % joined:
@@ -189,7 +188,7 @@ def _correlate(plan, x, w, bias, out, task, tasks):
         bundle, tile = unit // tiles, unit % tiles
         buffer_at, panel_at, scratch_at = aligned(buffer), aligned(panel), aligned(scratch)
         if bundle != laid_out:
-            images, count = _images(plan, together, x.ctypes.data, buffer_at, bundle)
+            images, count = _images(plan, per_bundle, x.ctypes.data, buffer_at, bundle)
             laid_out = bundle
         p = tile * COLUMNS
         columns = count * plan.columns - p
@@ -208,7 +207,7 @@ def _correlate(plan, x, w, bias, out, task, tasks):
             i = 0
             while i < rows:
                 left, channel = rows - i, group * rows + i
-                target = out.ctypes.data + bundle * together * out_image + channel * plan.out_channel
+                target = out.ctypes.data + bundle * per_bundle * out_image + channel * plan.out_channel
                 there, there_row = (target + 4 * p, plan.out_channel) if plan.compact else (scratch_at, 4 * COLUMNS)
                 a = w.ctypes.data + group * plan.w_group, plan.r.ctypes.data + 8 * i, plan.c.ctypes.data
                 b = (bases.ctypes.data, plan.tap.ctypes.data) if plan.direct else (panel_at, 4 * COLUMNS)
@@ -233,14 +232,14 @@ def _clear(out, task, tasks):
 
 
 @inner
-def _turn(plan, g, rows, p, depth, count, turned):
-    """Pack g with the channels of each pixel contiguous: turned[panel, pixel, i], for pixels p to p + depth of `count`
+def _pack_pixels(plan, g, rows, p, depth, count, panels):
+    """Pack g with the channels of each pixel contiguous: panels[panel, pixel, i], for pixels p to p + depth of `count`
     images. g is the address of the group's channels in the first image."""
     g_image = 4 * plan.groups * rows * plan.pixels
     for n in range(count):
         for i in range(0, rows, COLUMNS):
             here = Matrix(g + n * g_image + 4 * (i * plan.pixels + p), 4, 4 * plan.pixels)
-            there = turned + 4 * COLUMNS * (n * plan.pixels + i // COLUMNS * depth)
+            there = panels + 4 * COLUMNS * (n * plan.pixels + i // COLUMNS * depth)
             pack_columns(here, min(depth, plan.pixels), rows - i, there)
 
 
@@ -276,26 +275,26 @@ def _correlate_weights(plan, x, g, partial, task, tasks):
         return
     partial[part:end] = 0
     in_vectors = rows == 1  # depthwise: g has one row, so vectors run along pixels instead
-    block = PIXELS if plan.together == 1 else plan.together * plan.pixels
-    blocks, panels = ceil_div(plan.together * plan.pixels, block), ceil_div(rows, COLUMNS)
-    buffer, turned = _buffer(plan), np.empty(panels * block * COLUMNS + SLACK, np.float32)
+    block = PIXELS if plan.per_bundle == 1 else plan.per_bundle * plan.pixels
+    blocks, panels = ceil_div(plan.per_bundle * plan.pixels, block), ceil_div(rows, COLUMNS)
+    buffer, packed = _buffer(plan), np.empty(panels * block * COLUMNS + SLACK, np.float32)
     group_bytes, g_group = _image_bytes(plan) // groups, 4 * rows * plan.pixels
-    bundles = ceil_div(plan.images, plan.together)
+    bundles = ceil_div(plan.images, plan.per_bundle)
     laid_out, images, count = -1, x.ctypes.data, 0
     units = bundles * blocks
     for unit in range(part * units // parts, end * units // parts):
         while unit >= (part + 1) * units // parts:
             part += 1
         bundle, p = unit // blocks, unit % blocks * block
-        buffer_at, turned_at = aligned(buffer), aligned(turned)
+        buffer_at, packed_at = aligned(buffer), aligned(packed)
         if bundle != laid_out:
-            images, count = _images(plan, plan.together, x.ctypes.data, buffer_at, bundle)
+            images, count = _images(plan, plan.per_bundle, x.ctypes.data, buffer_at, bundle)
             laid_out = bundle
         depth = min(block, count * plan.pixels - p)
         for group in range(groups):
-            here = g.ctypes.data + (bundle * plan.together * groups + group) * g_group
+            here = g.ctypes.data + (bundle * plan.per_bundle * groups + group) * g_group
             if not in_vectors:
-                _turn(plan, here, rows, p, depth, count, turned_at)
+                _pack_pixels(plan, here, rows, p, depth, count, packed_at)
             for k in range(0, taps, ROWS):
                 a = images + group * group_bytes, plan.tap.ctypes.data + 8 * k, plan.pixel.ctypes.data + 8 * p
                 target = partial.ctypes.data + 4 * ((part * groups + group) * taps + k) * rows
@@ -303,7 +302,7 @@ def _correlate_weights(plan, x, g, partial, task, tasks):
                     _along_rows(plan, here, 4 * groups * plan.pixels, p, p + depth, *a[:2], target, taps - k)
                     continue
                 for i in range(0, rows, COLUMNS):
-                    b, there = turned_at + 4 * depth * i, target + 4 * i
+                    b, there = packed_at + 4 * depth * i, target + 4 * i
                     tile = (depth, *a, b, 4 * COLUMNS, there, 4 * rows, there, 4 * rows, taps - k, rows - i)
                     if rows - i <= FLOATS:
                         _narrow_tile(*tile)
@@ -358,7 +357,7 @@ def input_gradient(g: np.ndarray, w: np.ndarray, x: Shape, stride: Shape, paddin
         return NotImplemented
     _check_gradient(g, x, w.shape, stride, padding, dilation)
     if _suits_winograd(x, w.shape, stride, padding, dilation, groups):
-        return winograd.convolve(g, w, None, turned=True)
+        return winograd.convolve(g, w, None, rotated=True)
     dx = np.empty(x, np.float32)
     if _is_product(x, w.shape, padding, groups):
         product(_rows(g), _rows(w), _rows(dx))
@@ -381,10 +380,10 @@ def weight_gradient(g: np.ndarray, x: np.ndarray, w: Shape, stride: Shape, paddi
     plan = forward_plan(x.shape, w, stride, padding, dilation, groups)
     parts = _parts(plan.images * plan.pixels // PIXELS, math.prod(w))
     partial = np.empty((parts, groups, plan.c.size, w[0] // groups), np.float32)
-    dw, turned = np.empty(w, np.float32), np.empty(partial.shape[1:], np.float32)
+    dw, transposed = np.empty(w, np.float32), np.empty(partial.shape[1:], np.float32)
     _correlate_weights(plan, x, g, partial)
-    columns(partial, parts, turned.size, parts, STRIP, turned)
-    copy_to(turned.swapaxes(1, 2), dw.reshape(groups, -1, plan.c.size))
+    columns(partial, parts, transposed.size, parts, STRIP, transposed)
+    copy_to(transposed.swapaxes(1, 2), dw.reshape(groups, -1, plan.c.size))
     return dw
 
 

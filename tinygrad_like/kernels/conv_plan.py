@@ -17,7 +17,7 @@ class Convolution(NamedTuple):
     """A convolution of given sizes, as numbers and tables. Offsets count bytes."""
 
     images: int
-    together: int  # images whose pixels are numbered consecutively, so that small images fill their tiles too
+    per_bundle: int  # images in a bundle; it numbers their pixels consecutively, so that small ones fill tiles, too
     channels: int
     height: int
     width: int
@@ -33,7 +33,7 @@ class Convolution(NamedTuple):
     tap: np.ndarray  # offset in a group's channels of each tap
     w_group: int  # offset of the next group's weights
     pixels: int  # of one image
-    pixel: np.ndarray  # offset in the image of each pixel, for all images that are together
+    pixel: np.ndarray  # offset of each pixel of a bundle's images
     row: int  # pixels of a row
     whole: bool  # a row is a whole number of vectors
     columns: int  # of the product, for one image: its pixels and, if rows run on, the elements between rows
@@ -95,7 +95,7 @@ def _tiling(columns: int, begin: np.ndarray, at: np.ndarray, source: np.ndarray,
     return _Tiling(columns, vectors, runs, np.searchsorted(vector // VECTORS, np.arange(tiles + 1)))
 
 
-def _together(images: int, pixels: int, whole: bool) -> int:
+def _per_bundle(images: int, pixels: int, whole: bool) -> int:
     return 1 if whole or pixels >= 4 * COLUMNS or pixels % COLUMNS == 0 else max(1, min(images, 8 * COLUMNS // pixels))
 
 
@@ -104,21 +104,21 @@ def _plan(image: Shape, step: Shape, phases: np.ndarray, phase: Shape, in_place:
     """The plan for pixels first + (i, j) * out_step of images of shape out, at (i, j) of every phase."""
     h, w = (-(-(size - start) // by) for size, start, by in zip(out[2:], first, out_step, strict=True))
     whole = w % FLOATS == 0
-    together = _together(image[0], h * w, whole)
+    per_bundle = _per_bundle(image[0], h * w, whole)
     image_size = image[1] * len(phases) * math.prod(phase)
-    pixel = _table(np.arange(together) * image_size, np.arange(h) * phase[1], np.arange(w))
-    target = _table(np.arange(together) * math.prod(out[1:]), (first[0] + np.arange(h) * out_step[0]) * out[3],
+    pixel = _table(np.arange(per_bundle) * image_size, np.arange(h) * phase[1], np.arange(w))
+    target = _table(np.arange(per_bundle) * math.prod(out[1:]), (first[0] + np.arange(h) * out_step[0]) * out[3],
                     first[1] + np.arange(w) * out_step[1])  # fmt: skip
-    compact, direct = together == 1 and out_step == (1, 1), whole
+    compact, direct = per_bundle == 1 and out_step == (1, 1), whole
     tiling = _tiling(h * w, np.arange(0, pixel.size, FLOATS), np.arange(pixel.size), pixel, target, w)
     if whole:
         tiling = tiling._replace(vectors=pixel[tiling.vectors // 4])
     else:
         run_on = _run_on(h, w, phase[1], pixel, target)
-        if _cost(run_on, True, False, len(r), len(c)) < _cost(tiling, False, compact, len(r), len(c)) / together:
+        if _cost(run_on, True, False, len(r), len(c)) < _cost(tiling, False, compact, len(r), len(c)) / per_bundle:
             tiling, compact, direct = run_on, False, True
     return Convolution(
-        images=image[0], together=together, channels=image[1], height=image[2], width=image[3],
+        images=image[0], per_bundle=per_bundle, channels=image[1], height=image[2], width=image[3],
         step_h=step[0], step_w=step[1], phases=phases, phase_h=phase[0], phase_w=phase[1], in_place=in_place,
         groups=groups, r=_until_full(r), c=c, tap=_until_full(tap), w_group=w_group,
         pixels=h * w, pixel=pixel, row=w, whole=whole, columns=tiling.columns, direct=direct,

@@ -10,8 +10,8 @@ import numpy as np
 from .kinds import STRIDED, STRIDED_WRITE
 from .program import kernel
 from .simd import FLOATS, inner
-from .tiles import copy_float, make_copy, transpose
-from .views import count_of, data_of, floats_at, integers_at, ndim_of, room, size_of, stride_of
+from .tiles import copy_float, make_copy, transpose_block
+from .views import count_of, data_of, floats_at, integers_at, ndim_of, size_of, stack_buffer, stride_of
 
 _COST = 0.1  # nanoseconds per element
 _UNIT = 2**12  # elements of a row that a task copies at a time
@@ -76,7 +76,7 @@ def _work(x, out):
 @kernel(x=STRIDED, out=STRIDED_WRITE, work=_work)
 def copy_to(x, out, task, tasks):
     """out[...] = x"""
-    numbers = integers_at(room(), 3 * 66)  # NumPy's arrays have at most 64 axes
+    numbers = integers_at(stack_buffer(), 3 * 66)  # NumPy's arrays have at most 64 axes
     sizes, source, target = numbers[:66], numbers[66:132], numbers[132:]
     count = _axes(x, out, sizes, source, target)
     last, other = count - 1, -1  # the axis of rows; the source's contiguous axis, if that is another
@@ -84,12 +84,12 @@ def copy_to(x, out, task, tasks):
         for axis in range(last):
             if source[axis] == 4:
                 other = axis
-    turns = other >= 0 and sizes[last] >= FLOATS and sizes[other] >= FLOATS
-    if other >= 0 and not turns and sizes[other] > sizes[last]:
+    transposes = other >= 0 and sizes[last] >= FLOATS and sizes[other] >= FLOATS
+    if other >= 0 and not transposes and sizes[other] > sizes[last]:
         last, other = other, last
-    rows = -1 if turns else (last - 1 if last == count - 1 else count - 1)  # the axis of the rows that a task takes
+    rows = -1 if transposes else (last - 1 if last == count - 1 else count - 1)  # the axis of a task's rows
     length = sizes[last]
-    if turns:
+    if transposes:
         step, parts, per = FLOATS, (sizes[other] + FLOATS - 1) // FLOATS, 1
     elif rows < 0 or length >= _UNIT:
         rows, step, parts, per = -1, _UNIT, (length + _UNIT - 1) // _UNIT, 1
@@ -98,22 +98,22 @@ def copy_to(x, out, task, tasks):
         parts = (sizes[rows] + per - 1) // per
     units = parts
     for axis in range(count):
-        if axis != last and axis != rows and not (turns and axis == other):
+        if axis != last and axis != rows and not (transposes and axis == other):
             units *= sizes[axis]
     for unit in range(task * units // tasks, (task + 1) * units // tasks):
         part, left = unit % parts, unit // parts
         a, b = data_of(x), data_of(out)
         for axis in range(count - 1, -1, -1):
-            if axis != last and axis != rows and not (turns and axis == other):
+            if axis != last and axis != rows and not (transposes and axis == other):
                 a += left % sizes[axis] * source[axis]
                 b += left % sizes[axis] * target[axis]
                 left //= sizes[axis]
-        if turns:
+        if transposes:
             i = min(part * FLOATS, sizes[other] - FLOATS)  # the last square overlaps the one before
             for first in range(0, length, FLOATS):
                 j = min(first, length - FLOATS)
-                transpose(a + 4 * i + j * source[last], source[last], b + i * target[other] + 4 * j, target[other],
-                          FLOATS)
+                transpose_block(a + 4 * i + j * source[last], source[last], b + i * target[other] + 4 * j,
+                                target[other], FLOATS)
         elif rows < 0:
             first = part * step
             copy_row(min(step, length - first), a + first * source[last], source[last], b + first * target[last],

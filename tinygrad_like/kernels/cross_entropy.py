@@ -4,7 +4,7 @@ With a row's target distribution q_c = w_c ((1 - eps) t_c + eps / classes), wher
 its loss is -sum_c q_c log p_c and its gradient (sum_c q_c) p - q, p = softmax(x). Backward needs m and
 log sum e^(x - m) of the row. They are stored separately, since their sum would be as rough as the largest logit.
 
-If log p is `given` in place of logits, both are 0, and the gradient is -q: the negative log-likelihood of labels.
+If logits are `normalized`, that is log p, both are 0, and the gradient is -q: the negative log-likelihood of labels.
 """
 
 from functools import partial
@@ -32,13 +32,13 @@ def _fits(x, labels, probabilities, weight, rows):
 
 
 @inner
-def _work(x, labels, probabilities, weight, ignored, smoothing, given, losses, stats, totals, mean, loss):
+def _work(x, labels, probabilities, weight, ignored, smoothing, normalized, losses, stats, totals, mean, loss):
     fits = _fits(x, labels, probabilities, weight, losses.size) and stats.shape == (2, losses.size)
-    return int(losses.size if given else x.size * _COST) if fits and totals.shape[1] == 3 else -1
+    return int(losses.size if normalized else x.size * _COST) if fits and totals.shape[1] == 3 else -1
 
 
 @inner
-def _work_of_vjp(g, x, labels, probabilities, weight, ignored, smoothing, given, stats, totals, mean, dx):
+def _work_of_vjp(g, x, labels, probabilities, weight, ignored, smoothing, normalized, stats, totals, mean, dx):
     rows = stats.shape[1]
     fits = _fits(x, labels, probabilities, weight, rows) and dx.size == x.size and (g.size == 1 or g.size == rows)
     return int(x.size * _COST) if fits and totals.shape[1] == 3 else -1
@@ -88,17 +88,17 @@ def _write_loss(totals, mean, loss):
 
 @kernel(x=READ, labels=_LABELS, probabilities=OPTIONAL, weight=READ, smoothing=REAL, losses=WRITE, stats=_STATS,
         totals=_TOTALS, loss=WRITE, work=_work)
-def _cross_entropy(x, labels, probabilities, weight, ignored, smoothing, given, losses, stats, totals, mean, loss, task,
-                   tasks):
+def _cross_entropy(x, labels, probabilities, weight, ignored, smoothing, normalized, losses, stats, totals, mean, loss,
+                   task, tasks):
     """totals[b], for block b of the rows: the sums of the losses and of the labels' weights, and 1 + the first row with
     a label out of range."""
     rows, n, blocks = losses.size, weight.size, len(totals) - 1
     block = -(-rows // blocks)
-    work = np.empty(0 if given else block * n, np.float32)
+    work = np.empty(0 if normalized else block * n, np.float32)
     for b in range(task * blocks // tasks, (task + 1) * blocks // tasks):
         sum_losses, sum_weights, wrong = 0.0, 0.0, 0
         first, last = b * block, min((b + 1) * block, rows)
-        if given:
+        if normalized:
             stats[0, first:last], stats[1, first:last] = 0, 1
         else:
             _exp_shifted(x[first * n : last * n], n, work, stats[0, first:last], stats[1, first:last])
@@ -126,8 +126,8 @@ def _add_up(totals, mean, loss, task, tasks):
 
 @kernel(g=READ, x=READ, labels=_LABELS, probabilities=OPTIONAL, weight=READ, smoothing=REAL, stats=_STATS,
         totals=_TOTALS, dx=WRITE, work=_work_of_vjp)
-def _cross_entropy_vjp(g, x, labels, probabilities, weight, ignored, smoothing, given, stats, totals, mean, dx, task,
-                       tasks):
+def _cross_entropy_vjp(g, x, labels, probabilities, weight, ignored, smoothing, normalized, stats, totals, mean, dx,
+                       task, tasks):
     """A label in the caller's memory may be out of range by now; then totals[-1, 2] is 1 + its row."""
     rows, n = stats.shape[1], weight.size
     block = max(1, BLOCK // n)
@@ -138,7 +138,7 @@ def _cross_entropy_vjp(g, x, labels, probabilities, weight, ignored, smoothing, 
     end = (task + 1) * rows // tasks
     for first in range(task * rows // tasks, end, block):
         last = min(first + block, end)
-        if given:
+        if normalized:
             fill(dx[first * n : last * n], F(0))
         else:
             for row in range(first, last):
@@ -183,21 +183,22 @@ def _targets(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None) -> tu
 
 def _check_labels(*given: Any) -> None:
     """Raise IndexError if a kernel has found a label out of range, now or in a replay of the traced calls."""
-    target, totals, classes, ignore_index, logarithms = given
+    target, totals, classes, ignore_index, normalized = given
     if row := int(totals[-1, 2]):
         totals[-1, 2] = 0
-        who = "nll_loss" if logarithms else "cross_entropy"
+        who = "nll_loss" if normalized else "cross_entropy"
         raise IndexError(f"{who}: label {target.flat[row - 1]} is out of range for {classes} classes "
                          f"(0 to {classes - 1}); ignore_index is {ignore_index}")
     check_again(_check_labels, *given, flag=totals[-1, 2:].view(INT64))
 
 
-def cross_entropy(x, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0, given=False):
+def cross_entropy(x, target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0,
+                  normalized=False):
     """The losses -(q * log_softmax(x)).sum(-1), or their reduction, for logits x (rows, classes), and residuals.
 
     q = weight * ((1 - label_smoothing) * t + label_smoothing / classes), where t is the target, of x's shape, or, for
     labels (rows,), np.eye(classes)[target]; q = 0 where the label is ignore_index. In x (outer, classes, ...), axis 1
-    has the classes. given: x is log_softmax(x) already. Raises IndexError for a label out of range.
+    has the classes. normalized: x is log_softmax(x) already. Raises IndexError for a label out of range.
     """
     if x.ndim < 2 or weight is not None and weight.dtype is not FLOAT32 or (
             target.dtype.kind == "f" and target.dtype is not FLOAT32):
@@ -207,16 +208,17 @@ def cross_entropy(x, target, weight=None, *, ignore_index=-100, reduction="mean"
     blocks = max(1, -(-rows // max(1, BLOCK // classes)))
     totals, targets = np.empty((1 + blocks, 3)), _targets(x, target, weight)
     logits, mean, smoothing = x if x.ndim == 2 else _rows(x, 1), reduction == "mean", float(label_smoothing)
-    _cross_entropy(logits, *targets, ignore_index, smoothing, given, losses, stats, totals, mean, loss)
+    _cross_entropy(logits, *targets, ignore_index, smoothing, normalized, losses, stats, totals, mean, loss)
     if blocks > 1:
         _add_up(totals, mean, loss)
-    _check_labels(target, totals, classes, ignore_index, given)
+    _check_labels(target, totals, classes, ignore_index, normalized)
     return losses.reshape(x.shape[:1] + x.shape[2:]) if reduction == "none" else loss, (stats, totals)
 
 
-def cross_entropy_vjp(g, wanted, x, target, weight, ignore_index, reduction, label_smoothing, residuals, given=False):
+def cross_entropy_vjp(g, wanted, x, target, weight, ignore_index, reduction, label_smoothing, residuals,
+                      normalized=False):
     """dx = g[:, None] * (q.sum(-1, keepdims=True) * softmax(x) - q), for g (rows,) or one number; a mean divides by the
-    sum of the labels' weights. If log p is given, the softmax drops out.
+    sum of the labels' weights. If x is normalized, dx = -g[:, None] * q.
 
     Raises IndexError for a label out of range.
     """
@@ -224,15 +226,15 @@ def cross_entropy_vjp(g, wanted, x, target, weight, ignore_index, reduction, lab
         return NotImplemented
     shape, (stats, totals) = x.shape if x.ndim == 2 else x.shape[:1] + x.shape[2:] + x.shape[1:2], residuals
     dx = np.empty(shape, np.float32)
-    logits = x if x.ndim == 2 else dx if given else _rows(x, 1)  # a given log p is not read
-    _cross_entropy_vjp(np.asarray(g), logits, *_targets(x, target, weight), ignore_index, float(label_smoothing), given,
-                       stats, totals, reduction == "mean", dx)
-    _check_labels(target, totals, x.shape[1], ignore_index, given)  # in the user's array, they may have changed
+    logits = x if x.ndim == 2 else dx if normalized else _rows(x, 1)  # a normalized x is not read
+    _cross_entropy_vjp(np.asarray(g), logits, *_targets(x, target, weight), ignore_index, float(label_smoothing),
+                       normalized, stats, totals, reduction == "mean", dx)
+    _check_labels(target, totals, x.shape[1], ignore_index, normalized)  # in the user's array, they may have changed
     return [dx if x.ndim == 2 else _back(dx, 1), None, None]
 
 
-nll_loss = partial(cross_entropy, given=True)
+nll_loss = partial(cross_entropy, normalized=True)
 
 
 def nll_loss_vjp(g, wanted, x, target, weight, ignore_index, reduction, residuals):
-    return cross_entropy_vjp(g, wanted, x, target, weight, ignore_index, reduction, 0.0, residuals, given=True)
+    return cross_entropy_vjp(g, wanted, x, target, weight, ignore_index, reduction, 0.0, residuals, normalized=True)

@@ -123,7 +123,7 @@ def start_of(x, y, axes, index):
 
 
 @inner
-def _side_by_side(address, step, n, buffer, again):
+def _contiguous(address, step, n, buffer, again):
     """The address of n contiguous elements: these, `step` bytes apart, or copies in a buffer. again: the buffer already
     holds at least as many of the same row."""
     if step == 4:
@@ -173,12 +173,12 @@ def _loop(f: Formula, fill: Callable, arrays: int) -> Kernel:
             for k in range(first, min(rows.n, first + end - row)):
                 for i in range(left, right, length):
                     n, at, again = min(length, right - i), copies.ctypes.data, i > left
-                    x0 = x1 = x2 = floats_at(_side_by_side(at_a + k * rows.a + i * run.a, run.a, n, at, again), n)
+                    x0 = x1 = x2 = floats_at(_contiguous(at_a + k * rows.a + i * run.a, run.a, n, at, again), n)
                     if arrays > 1:
-                        at_x1 = _side_by_side(at_b + k * rows.b + i * run.b, run.b, n, at + 4 * _PIECE, again)
+                        at_x1 = _contiguous(at_b + k * rows.b + i * run.b, run.b, n, at + 4 * _PIECE, again)
                         x1 = floats_at(at_x1, n)
                     if arrays > 2:
-                        at_x2 = _side_by_side(at_c + k * rows.c + i * run.c, run.c, n, at + 8 * _PIECE, again)
+                        at_x2 = _contiguous(at_c + k * rows.c + i * run.c, run.c, n, at + 8 * _PIECE, again)
                         x2 = floats_at(at_x2, n)
                     out = floats_at(data_of(y) + 4 * (row * run.n + i), n)
                     fill(x0, x1, x2, p, q, out)

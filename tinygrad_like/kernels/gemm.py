@@ -13,13 +13,13 @@ from ..core.graph import mode
 from ..dtypes import FLOAT32
 from .kinds import STRIDED, STRIDED_OPTIONAL, STRIDED_WRITE
 from .matrix import Matrix, ceil_div, fits, length_of, matrix_of, part_of
-from .pieces import BLOCKS, FEW_ROWS, do_piece, packs_rows, scratch_for, way_of
+from .pieces import BLOCKS, FEW_ROWS, do_piece, packs_rows, scratch_for, strategy_of
 from .program import beside, counters, kernel
 from .reduce import columns
 from .registry import LEAST_OUT
 from .simd import COLUMNS, ROWS, inner
 from .threads import take
-from .views import is_row_by_row, ndim_of, room
+from .views import count_of_matrices, has_contiguous_rows, ndim_of, stack_buffer
 
 _COST = 0.015  # nanoseconds per multiplication
 # Multiplications that are worth a kernel: for fewer, OpenBLAS starts no threads. LEAST_OUT outputs are worth one, too,
@@ -90,15 +90,15 @@ def product(
     b: np.ndarray,
     out: np.ndarray,
     start: np.ndarray | None = None,
-    turned: bool = False,
+    transposed: bool = False,
 ) -> np.ndarray:
     """out = start + a @ b.
 
     a (..., m, k) and b (..., k, n) have any strides; their batch axes broadcast to those of out (..., m, n). All are
     float32. Rows of out and start are contiguous, and start broadcasts to out: a bias (n,), or out itself, to
-    accumulate. turned: b is its transpose (..., n, k).
+    accumulate. transposed: b is its transpose (..., n, k).
     """
-    _matrix_product(a, b, out, start, False, turned, True, counters[0])
+    _matrix_product(a, b, out, start, False, transposed, True, counters[0])
     return out
 
 
@@ -134,13 +134,13 @@ def linear_vjp(g: np.ndarray, x: np.ndarray, weight: np.ndarray, wanted: Sequenc
 
 
 @inner
-def _cut(way, m, n, k, batch, tasks, packs, alone):
+def _cut(strategy, m, n, k, batch, tasks, packs, alone):
     """The numbers of blocks of rows of each matrix of a batch, and of blocks of columns.
 
     First the fewest parts that tasks can share evenly, in the shape that takes the least time. Then smaller pieces, so
     that tasks end together, unless each would have to pack A again, or another product follows and evens out the load.
     """
-    if way != BLOCKS:
+    if strategy != BLOCKS:
         wanted = ceil_div(8 * tasks, batch) if tasks > 1 else 1
         if m <= FEW_ROWS:
             return 1, max(1, min(ceil_div(n, COLUMNS), wanted))
@@ -164,36 +164,33 @@ def _cut(way, m, n, k, batch, tasks, packs, alone):
 
 
 @inner
-def _work(a, b, out, start, a_turned, b_turned, alone, counts):
+def _work(a, b, out, start, a_transposed, b_transposed, alone, counts):
     """Nanoseconds of a product; -1 if its arrays do not fit one another."""
-    m, n, k, batch = length_of(out, 2), length_of(out, 1), length_of(a, 2 if a_turned else 1), 1
-    if not (ndim_of(out) >= 2 and is_row_by_row(out)
-            and fits(a, k if a_turned else m, m if a_turned else k, out)
-            and fits(b, n if b_turned else k, k if b_turned else n, out)):
+    m, n, k = length_of(out, 2), length_of(out, 1), length_of(a, 2 if a_transposed else 1)
+    if not (ndim_of(out) >= 2 and has_contiguous_rows(out)
+            and fits(a, k if a_transposed else m, m if a_transposed else k, out)
+            and fits(b, n if b_transposed else k, k if b_transposed else n, out)):
         return -1
-    if start and not (fits(start, m, n, out, True) and is_row_by_row(start) and length_of(start, 1) == n):
+    if start and not (fits(start, m, n, out, True) and has_contiguous_rows(start) and length_of(start, 1) == n):
         return -1
-    for axis in range(3, ndim_of(out) + 1):
-        batch *= length_of(out, axis)
-    return int(batch * m * n * k * _COST)
+    return int(count_of_matrices(out) * m * n * k * _COST)
 
 
 @kernel(a=STRIDED, b=STRIDED, out=STRIDED_WRITE, start=STRIDED_OPTIONAL, work=_work, tasks=1)
-def _matrix_product(a, b, out, start, a_turned, b_turned, alone, counts, task, tasks):
+def _matrix_product(a, b, out, start, a_transposed, b_transposed, alone, counts, task, tasks):
     """One task's share of out = start + a @ b, in pieces that it takes from counters; a and b may be transposes.
 
     alone: no other product follows to even out the load.
     """
-    m, n, k, batch = length_of(out, 2), length_of(out, 1), length_of(a, 2 if a_turned else 1), 1
-    for axis in range(3, ndim_of(out) + 1):
-        batch *= length_of(out, axis)
-    first_a, first_b = matrix_of(a, 0, out, a_turned), matrix_of(b, 0, out, b_turned)
-    way = way_of(m, n, k, first_b)
-    packs = way == BLOCKS and packs_rows(m, n, k, first_a)
-    by_rows, by_columns = _cut(way, m, n, k, batch, tasks, packs, alone)
+    m, n, k = length_of(out, 2), length_of(out, 1), length_of(a, 2 if a_transposed else 1)
+    batch = count_of_matrices(out)
+    first_a, first_b = matrix_of(a, 0, out, a_transposed), matrix_of(b, 0, out, b_transposed)
+    strategy = strategy_of(m, k, first_b)
+    packs = strategy == BLOCKS and packs_rows(m, n, k, first_a)
+    by_rows, by_columns = _cut(strategy, m, n, k, batch, tasks, packs, alone)
     m_tiles, n_tiles = ceil_div(m, ROWS), ceil_div(n, COLUMNS)
     m_step, n_step = max(1, ceil_div(m_tiles, by_rows)) * ROWS, ceil_div(n_tiles, by_columns) * COLUMNS
-    scratch = scratch_for(way, m_step, n_step, k, first_a, first_b, packs, room())
+    scratch = scratch_for(strategy, m_step, n_step, k, first_a, first_b, packs, stack_buffer())
     each = by_rows * by_columns
     number = take(counts, task, tasks, batch * each)
     while number >= 0:
@@ -204,11 +201,11 @@ def _matrix_product(a, b, out, start, a_turned, b_turned, alone, counts, task, t
             m0, m1 = i * m_tiles // by_rows * ROWS, min(m, (i + 1) * m_tiles // by_rows * ROWS)
             n0, n1 = j * n_tiles // by_columns * COLUMNS, min(n, (j + 1) * n_tiles // by_columns * COLUMNS)
         if m1 > m0 and n1 > n0:
-            rows = part_of(matrix_of(a, index, out, a_turned), m0, 0)
-            columns = part_of(matrix_of(b, index, out, b_turned), 0, n0)
+            rows = part_of(matrix_of(a, index, out, a_transposed), m0, 0)
+            columns = part_of(matrix_of(b, index, out, b_transposed), 0, n0)
             first = Matrix(np.int64(scratch.zeros.ctypes.data), 0, 0)
             target = part_of(matrix_of(out, index, out), m0, n0)
             if start:
                 first = part_of(matrix_of(start, index, out), m0, n0)
-            do_piece(way, m1 - m0, n1 - n0, k, rows, columns, first, target, packs, scratch)
+            do_piece(strategy, m1 - m0, n1 - n0, k, rows, columns, first, target, packs, scratch)
         number = take(counts, task, tasks, batch * each)

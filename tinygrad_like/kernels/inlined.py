@@ -26,7 +26,7 @@ if config.CPU_NAME is config.CPU_FEATURES is None and "_toplevel_target_context"
 
 # Whether numba's record of a scratch array is as `blocks.py` writes it: a count, two pointers for a destructor,
 # the address of the data, and its bytes. Otherwise, numba's own allocator serves.
-_SCRATCH = str(nrtdynmod._meminfo_struct_type).replace("i8*", "ptr") == "{i64, ptr, ptr, ptr, i64}"
+_SAME_RECORD = str(nrtdynmod._meminfo_struct_type).replace("i8*", "ptr") == "{i64, ptr, ptr, ptr, i64}"
 _KNOWN = numba.version_info.short == (0, 68)  # finalizing a library may differ in other versions
 
 
@@ -169,9 +169,9 @@ check{i}:
 _MESSAGE = "a kernel ran out of memory; its result is incomplete"
 
 
-def machine_code(python: Callable, options: dict, count: int, shown: bool) -> bytes:
+def machine_code(python: Callable, options: dict, count: int, exported: bool) -> bytes:
     """The result of `machine.emitted` for a function of `count` integers: with entry `code`, for compiled code; and if
-    it is shown to others, `c` and `python`."""
+    it is exported, `c` and `python`."""
     kind = numba.types.intp
     dispatcher = function(python, **options)
     codegen = cpu_target.target_context.codegen()
@@ -189,7 +189,7 @@ def machine_code(python: Callable, options: dict, count: int, shown: bool) -> by
         module = llvm.parse_assembly(library.get_llvm_str())
     module.get_function(made.fndesc.llvm_func_name).name = "code"
     names = ["code"]
-    if shown:
+    if exported:
         words = {"count": count, "message": _MESSAGE, "room": len(_MESSAGE) + 1, "kinds": ", ".join(["i64"] * count),
                  "given": ", ".join([f"i64 %a{i}" for i in range(count)]),
                  "gets": "".join([_GET.format(i=i, next=i + 1) for i in range(count)])}
@@ -197,7 +197,7 @@ def machine_code(python: Callable, options: dict, count: int, shown: bool) -> by
         names += ["c", "python"]
     for x in (*module.functions, *module.global_variables):
         if x.is_declaration:
-            x.name = machine.RUNTIME.get(x.name, x.name) if _SCRATCH else x.name
+            x.name = machine.RUNTIME.get(x.name, x.name) if _SAME_RECORD else x.name
         elif x.name not in names:
             x.linkage = "internal"
     if isinstance(library, Linked):

@@ -6,9 +6,10 @@ Functions of arrays take the address of the array object, and read shape and str
 from typing import NamedTuple
 
 from .simd import COLUMNS, FLOATS, inner
-from .tiles import copy_float, make_copy, transpose
+from .tiles import copy_float, make_copy, transpose_block
 from .views import data_of, ndim_of, size_of, stride_of
 
+SLACK = 64  # floats after a buffer, since vectors may run past its end
 _copy_columns = make_copy(COLUMNS)
 
 
@@ -21,7 +22,7 @@ class Matrix(NamedTuple):
 
 
 @inner
-def place(x, i, j):
+def address_of(x, i, j):
     """The address of element [i, j]."""
     return x.address + i * x.row + j * x.column
 
@@ -29,11 +30,11 @@ def place(x, i, j):
 @inner
 def part_of(x, i, j):
     """The matrix x[i:, j:]."""
-    return Matrix(place(x, i, j), x.row, x.column)
+    return Matrix(address_of(x, i, j), x.row, x.column)
 
 
 @inner
-def turn(x):
+def transpose(x):
     """The transpose."""
     return Matrix(x.address, x.column, x.row)
 
@@ -65,10 +66,10 @@ def fits(x, rows, columns, out, broadcasts=False):
 
 
 @inner
-def matrix_of(x, index, out, turned=False):
+def matrix_of(x, index, out, transposed=False):
     """The matrix of x that belongs to matrix number `index` of out, to which x broadcasts.
 
-    turned: its transpose.
+    transposed: its transpose.
     """
     address = data_of(x)
     for axis in range(3, ndim_of(out) + 1):
@@ -80,7 +81,7 @@ def matrix_of(x, index, out, turned=False):
             address += index * step_of(x, axis) if size > 1 else 0
             index = index if size == 1 else 0
     row, column = step_of(x, 2), step_of(x, 1)
-    return Matrix(address, column, row) if turned else Matrix(address, row, column)
+    return Matrix(address, column, row) if transposed else Matrix(address, row, column)
 
 
 @inner
@@ -103,13 +104,13 @@ def pack_columns(b, k, columns, panel):
     """panel[i, j] = b[i, j] for j < columns; the rest of the panel may hold anything."""
     if b.column == 4:
         for i in range(k):
-            _copy_columns(place(b, i, 0), panel + 4 * COLUMNS * i, columns)
+            _copy_columns(address_of(b, i, 0), panel + 4 * COLUMNS * i, columns)
     elif b.row == 4 and k >= FLOATS:
         for j in range(0, min(columns, COLUMNS), FLOATS):
             for first in range(0, k, FLOATS):
                 i = min(first, k - FLOATS)  # the last block overlaps the one before
-                transpose(place(b, i, j), b.column, panel + 4 * (COLUMNS * i + j), 4 * COLUMNS, columns - j)
+                transpose_block(address_of(b, i, j), b.column, panel + 4 * (COLUMNS * i + j), 4 * COLUMNS, columns - j)
     else:
         for i in range(k):
             for j in range(COLUMNS):
-                copy_float(place(b, i, min(j, columns - 1)), panel + 4 * (COLUMNS * i + j))
+                copy_float(address_of(b, i, min(j, columns - 1)), panel + 4 * (COLUMNS * i + j))

@@ -188,7 +188,7 @@ def _passed(g, y, floor, passed):
 
 
 @njit(fastmath={"contract"})
-def _group_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, dweight, dbias, group):
+def _group_vjp(g, x, y, weight, bias, floor, fixed, layout, stats, dx, dskip, dweight, dbias, group):
     mean, rstd, length = stats[0, group], stats[1, group], layout.length
     rest = mean - F(mean)
     if dskip.size:
@@ -212,7 +212,7 @@ def _group_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, dw
             place = group * layout.runs + k if layout.own else group
             dweight[place], dbias[place], of_weight, of_bias = of_weight, of_bias, 0.0, 0.0
     level, slope = corrections(total, slope, rest, rstd, 1 / (layout.runs * length))
-    if given:
+    if fixed:
         level, slope = 0.0, 0.0
     low, steep = F(level), F(slope)
     for k in range(layout.runs):
@@ -226,10 +226,10 @@ def _group_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, dw
 
 @kernel(g=READ, x=READ, y=READ, weight=READ, bias=READ, floor=REAL, layout=Plan(Layout, {}), stats=STATS, dx=WRITE,
         dskip=OPTIONAL_WRITE, dweight=WRITE, dbias=WRITE, cost=COST)
-def _normalize_channels_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, dweight, dbias, task, tasks):
+def _normalize_channels_vjp(g, x, y, weight, bias, floor, fixed, layout, stats, dx, dskip, dweight, dbias, task, tasks):
     floor = F(floor)
     for unit in range(task * layout.units // tasks, (task + 1) * layout.units // tasks):
-        _group_vjp(g, x, y, weight, bias, floor, given, layout, stats, dx, dskip, dweight, dbias, unit)
+        _group_vjp(g, x, y, weight, bias, floor, fixed, layout, stats, dx, dskip, dweight, dbias, unit)
 
 
 # --- Rows -------------------------------------------------------------------------------------------------------------
@@ -342,11 +342,11 @@ def _by_channels(x: np.ndarray, groups: int) -> tuple[Layout, Callable]:
         runs = channels // groups
         return Layout(batch * groups, runs, length, runs * length, length, 1), lambda x: x
     if 0 < length < SHORT:
-        return Layout(channels, 1, batch * length, batch * length, 0, 0), _turned
+        return Layout(channels, 1, batch * length, batch * length, 0, 0), _swapped
     return Layout(channels, batch, length, length, channels * length, 0), lambda x: x
 
 
-def _turned(x: np.ndarray | None) -> np.ndarray | None:
+def _swapped(x: np.ndarray | None) -> np.ndarray | None:
     return None if x is None else in_order(x.swapaxes(0, 1))
 
 
@@ -358,35 +358,35 @@ def batch_norm(x, weight, bias, running_mean=None, running_var=None, skip=None, 
         return NotImplemented
     if stats is not None and not (stats.dtype is FLOAT64 and stats.shape == (2, channels) and stats.flags.carray):
         return NotImplemented
-    layout, turn = _by_channels(x, groups)
-    x = turn(x)
+    layout, arrange = _by_channels(x, groups)
+    x = arrange(x)
     y, kept = np.empty(x.shape, np.float32), np.empty((2, layout.units))
-    _normalize_channels(x, turn(skip), *parameters(weight, bias, channels), running_mean, running_var,
+    _normalize_channels(x, arrange(skip), *parameters(weight, bias, channels), running_mean, running_var,
                         0.0 if rectify else -np.inf, eps, layout, kept, stats, y)
-    return turn(y), kept
+    return arrange(y), kept
 
 
 batch_norm_relu = partial(batch_norm, rectify=True)
 
 
-def channels_vjp(g, x, weight, bias, stats, groups=0, y=None, skipped=False, given=False):
-    """The gradients of x, weight, bias and, if `skipped`, skip. y: the output, if it was rectified. given: mean and
+def channels_vjp(g, x, weight, bias, stats, groups=0, y=None, skipped=False, fixed=False):
+    """The gradients of x, weight, bias and, if `skipped`, skip. y: the output, if it was rectified. fixed: mean and
     variance were running statistics, and do not depend on x."""
     check_gradient(g, x, g.size)
-    channels, (layout, turn) = x.shape[1], _by_channels(x, groups)
-    g, x, y = turn(g), turn(x), turn(y)
+    channels, (layout, arrange) = x.shape[1], _by_channels(x, groups)
+    g, x, y = arrange(g), arrange(x), arrange(y)
     dx, dskip = np.empty(x.shape, np.float32), np.empty(x.shape, np.float32) if skipped else None
-    arguments = (g, x, x if y is None else y, *parameters(weight, bias, channels), -np.inf if y is None else 0.0, given,
+    arguments = (g, x, x if y is None else y, *parameters(weight, bias, channels), -np.inf if y is None else 0.0, fixed,
                  layout, stats, dx, dskip)
     dweight, dbias = parameter_gradients(lambda *of: _normalize_channels_vjp(*arguments, *of), len(x) if groups else 1,
                                          channels)
-    return [turn(dx), dweight, dbias, turn(dskip)]
+    return [arrange(dx), dweight, dbias, arrange(dskip)]
 
 
 def batch_norm_vjp(g, wanted, x, weight, bias, running_mean, running_var, eps, stats, moments):
     if wanted[3] or wanted[4]:  # statistics that also need gradients
         return NotImplemented
-    return [*channels_vjp(g, x, weight, bias, moments, given=running_mean is not None)[:3], None, None]
+    return [*channels_vjp(g, x, weight, bias, moments, fixed=running_mean is not None)[:3], None, None]
 
 
 def batch_norm_relu_vjp(g, wanted, x, weight, bias, running_mean, running_var, skip, eps, stats, moments, out):

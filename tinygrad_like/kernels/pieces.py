@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .matrix import Matrix, aligned, ceil_div, pack_columns, part_of, place
+from .matrix import Matrix, address_of, aligned, ceil_div, pack_columns, part_of
 from .simd import COLUMNS, FLOATS, ROWS, VECTORS, inner
 from .tiles import LOW, copy_float, height_of, make_copy, make_dots, make_tile
-from .views import ROOM, floats_at, integers_at
+from .views import STACK_BYTES, floats_at, integers_at
 
-BLOCKS, THROUGH, DOTS = range(3)  # the ways to compute a piece: see above
+BLOCKS, ROW_BY_ROW, DOTS = range(3)  # the strategies
 FEW_ROWS = 4 * ROWS  # for so few, packing B takes longer than it saves
 _FEW_COLUMNS = 4 * COLUMNS  # likewise for packing A
 _CACHED = 2**18  # elements of a strided A that are still in the L2 cache at their next use
@@ -57,16 +57,16 @@ def pack_rows(a, rows, k, panels):
     pitch = pitch_of(k)
     for i in range(0, rows, _STRIP):
         for j in range(k):
-            line, target = place(a, i, j), panels + i // ROWS * pitch + 4 * ROWS * j
+            line, target = address_of(a, i, j), panels + i // ROWS * pitch + 4 * ROWS * j
             _pack_line(line, a.row, min(rows - i, _STRIP), target, pitch)
 
 
 @inner
-def way_of(m, n, k, b):
-    """How to multiply (m, k) by (k, n). It depends on the whole product, not on how it is cut, since each way sums in a
-    different order."""
+def strategy_of(m, k, b):
+    """How to multiply A, (m, k), by B. It depends on the whole product, not on how it is cut, since each strategy sums
+    in a different order."""
     if k <= _SHORT_SUM:
-        return THROUGH
+        return ROW_BY_ROW
     return DOTS if m < ROWS and b.row == 4 else BLOCKS
 
 
@@ -90,20 +90,20 @@ class _Scratch(NamedTuple):
 
 
 @inner
-def scratch_for(way, m, n, k, a, b, packs, room):
-    """Scratch for pieces of (m, n), in the ROOM bytes at an address if these are enough."""
-    if way == BLOCKS:
+def scratch_for(strategy, m, n, k, a, b, packs, stack):
+    """Scratch for pieces of (m, n), in the kernel's `stack_buffer` if that is large enough."""
+    if strategy == BLOCKS:
         depth = _step(k, _K_CACHED, FLOATS)
         a_size, b_size = m // ROWS * pitch_of(depth) // 4 + 16 if packs else 0, depth * COLUMNS
-    elif way == THROUGH:
+    elif strategy == ROW_BY_ROW:
         depth = k
         a_size, b_size = 0, depth * (COLUMNS if b.column == 4 else ceil_div(n, COLUMNS) * COLUMNS)
     else:
         depth = min(k, _DOTS_CACHED)
         a_size, b_size = 0 if a.column == 4 else m * depth + 16, 0
     count, size = 3 + m + ROWS + depth, a_size + b_size + COLUMNS + 16
-    if 8 * count + 4 * size <= ROOM:
-        numbers, panels = integers_at(room, count), floats_at(room + 8 * count, size)
+    if 8 * count + 4 * size <= STACK_BYTES:
+        numbers, panels = integers_at(stack, count), floats_at(stack + 8 * count, size)
     else:
         numbers, panels = np.empty(count, np.int64), np.empty(size, np.float32)
     held, r, c = numbers[:3], numbers[3 : 3 + m + ROWS], numbers[3 + m + ROWS :]
@@ -118,12 +118,12 @@ def _step(n, largest, multiple):
 
 
 @inner
-def do_piece(way, m, n, k, a, b, start, out, packs, scratch):
+def do_piece(strategy, m, n, k, a, b, start, out, packs, scratch):
     """out = start + a @ b, with a of (m, k) and b of (k, n)."""
-    if way == DOTS:
+    if strategy == DOTS:
         _dots(m, n, k, a, b, start, out, scratch)
     else:
-        _tiles(way == THROUGH, m, n, k, a, b, start, out, packs, scratch)
+        _tiles(strategy == ROW_BY_ROW, m, n, k, a, b, start, out, packs, scratch)
 
 
 @inner
@@ -145,32 +145,32 @@ def _hold_rows(a, rows, k, packs, scratch):
 
 
 @inner
-def _tiles(through, m, n, k, a, b, start, out, packs, scratch):
-    """Tile by tile: all rows for each panel of B or, if `through`, all columns for each tile of rows."""
+def _tiles(row_by_row, m, n, k, a, b, start, out, packs, scratch):
+    """Tile by tile: all rows for each panel of B or, if `row_by_row`, all columns for each tile of rows."""
     r, c, panels = scratch.r, scratch.c, aligned(scratch.b)
     for k0 in range(0, max(k, 1), max(c.size, 1)):  # once even if k is 0: the sum of no products is start
         depth, begin, i, n0 = min(c.size, k - k0), start if k0 == 0 else out, 0, 0
         held = _hold_rows(part_of(a, 0, k0), m, depth, packs, scratch)
         while i < m and n0 < n:
             left, columns, panel = m - i, n - n0, part_of(b, k0, n0)
-            if columns < COLUMNS or b.column != 4 or (not through and m > FEW_ROWS):
-                packed = panels + 4 * depth * n0 if through and b.column != 4 else panels
+            if columns < COLUMNS or b.column != 4 or (not row_by_row and m > FEW_ROWS):
+                packed = panels + 4 * depth * n0 if row_by_row and b.column != 4 else panels
                 if i == 0:
                     pack_columns(panel, depth, columns, packed)
                 panel = Matrix(packed, 4 * COLUMNS, 4)
             offsets = held, r.ctypes.data + 8 * i, c.ctypes.data
-            rows_in_memory = panel.address, panel.row, place(begin, i, n0), begin.row, place(out, i, n0), out.row
-            tile, height = (depth, *offsets, *rows_in_memory, left, columns), ROWS
+            sums = address_of(begin, i, n0), begin.row, address_of(out, i, n0), out.row
+            tile, height = (depth, *offsets, panel.address, panel.row, *sums, left, columns), ROWS
             if columns <= FLOATS:
                 _narrow_tile(*tile)
             elif left == 1:
                 _row_tile(*tile)
-            elif left <= LOW or (not through and height_of(left) == LOW):
+            elif left <= LOW or (not row_by_row and height_of(left) == LOW):
                 _low_tile(*tile)
                 height = min(left, LOW)
             else:
                 _wide_tile(*tile)
-            if through:  # the narrow tile that ends a row is as high as the wide ones, except at the bottom
+            if row_by_row:  # the narrow tile that ends a row is as high as the wide ones, except at the bottom
                 n0 += COLUMNS
                 if n0 >= n:
                     i, n0 = i + height, 0
@@ -193,10 +193,10 @@ def _dots(m, n, k, a, b, start, out, scratch):
             rows = Matrix(copies, 4 * depth, 4)
             for i in range(m):
                 for j in range(depth):
-                    copy_float(place(a, i, k0 + j), place(rows, i, j))
+                    copy_float(address_of(a, i, k0 + j), address_of(rows, i, j))
         for n0 in range(0, n, ROWS):
             for j in range(ROWS):
                 r[j] = min(j, n - n0 - 1) * b.column
             for i in range(m):
-                _tile_of_dots(depth, place(b, k0, n0), r.ctypes.data, c.ctypes.data, place(rows, i, 0),
-                              place(begin, i, n0), place(out, i, n0), n - n0)
+                _tile_of_dots(depth, address_of(b, k0, n0), r.ctypes.data, c.ctypes.data, address_of(rows, i, 0),
+                              address_of(begin, i, n0), address_of(out, i, n0), n - n0)

@@ -45,12 +45,12 @@ from .threads import (
     BUSY,
     COUNT,
     COUNTERS,
+    GRAIN,
     GROUP,
     LINE,
     MOST,
     RESTING,
     SEVERAL,
-    SHARE,
     acquire,
     region,
 )
@@ -197,7 +197,7 @@ def _done(board, at, count):
                 return done, False
             work, tasks = work + more, max(tasks, integer_at(at, TASKS))
             at, calls = at + integer_at(at, SIZE), calls + 1
-        sharing = max(1, min(get(board + COUNT), work // get(board + SHARE)))
+        sharing = max(1, min(get(board + COUNT), work // get(board + GRAIN)))
         if sharing > 1 and get(board + RESTING) != 0 and (work >= _WAKE or get(board + ALONE) != 0):
             return -1 - done, False
         for i in range(sharing):
@@ -256,7 +256,7 @@ def run_records(address: int, offsets: Sequence[int]) -> int:
             return done + more
         done += -1 - more
         with threads.pool:
-            threads.gather()
+            threads.wake_workers()
 
 
 def beside(*calls: tuple) -> None:
@@ -271,7 +271,7 @@ def _finish(tuples: Sequence[tuple], done: int) -> None:
         if done < 0:
             done = -1 - done
             with threads.pool:
-                threads.gather()
+                threads.wake_workers()
         else:  # only that call: later ones may read data that is not written yet
             i = _first_misfit(calls, done)
             if i in fitted:

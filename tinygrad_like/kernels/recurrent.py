@@ -23,9 +23,8 @@ from .program import kernel
 from .reduce import sum_columns
 from .scores import LINE, Operand, Panels, multiply, offsets, pack
 from .simd import COLUMNS, ROWS, inner, put
-from .vectormath import exp
+from .vectormath import F, exp
 
-F = np.float32
 _COST = 0.01  # nanoseconds per multiplication
 _GATE = 3  # and for the gates of each number of the state
 _row_by_row = njit(forceinline=True, fastmath={"contract"})

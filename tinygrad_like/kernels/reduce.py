@@ -6,6 +6,7 @@ order of summation depends only on the shape, so the result does not change with
 """
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -194,14 +195,6 @@ def sum_of_squares(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.nd
     return out.reshape(kept + (1,) * len(axis)) if keepdim else out
 
 
-def max_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
-    return _extreme(MAX, x, axis, keepdim)
-
-
-def min_over(x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
-    return _extreme(MIN, x, axis, keepdim)
-
-
 def _extreme(op: int, x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np.ndarray:
     """The maximum or minimum over the last axes, none of them empty; over others, NumPy vectorises, too."""
     if not axis or axis != _AXES[axis[0] : x.ndim] or not x.size or x.size < 1 << 18 and len(axis) == x.ndim and (
@@ -212,6 +205,7 @@ def _extreme(op: int, x: np.ndarray, axis: tuple[int, ...], keepdim: bool) -> np
     return out
 
 
+max_over, min_over = partial(_extreme, MAX), partial(_extreme, MIN)
 _divided = pointwise(lambda x, divisor: x / divisor, "spread", ("divisor",))
 
 

@@ -22,7 +22,7 @@ from ..transforms.codegen import define
 
 _LONG = (128,)  # length of a row for which NumPy's overhead does not count
 ALWAYS = -1  # whatever the arguments are
-_SMALL = 16  # in NumPy, these are many calls, but a few elements are not worth importing numba
+SMALL = 16  # in NumPy, these are many calls, but a few elements are not worth importing numba
 
 # Functions with a kernel of the same name: its module, and the size from which on it is faster than NumPy.
 ACCELERATED: dict[str, tuple[str, int]] = {
@@ -42,18 +42,18 @@ ACCELERATED: dict[str, tuple[str, int]] = {
     **dict.fromkeys(("div_vjp", "square_vjp", "reciprocal_vjp"), ("formula", 16384)),
     "relu": ("formula", 1024),
     **dict.fromkeys(("relu6", "exp", "expm1", "log", "tanh"), ("formula", 2048)),
-    **dict.fromkeys(("hardsigmoid", "lerp"), ("formula", _SMALL)),
+    **dict.fromkeys(("hardsigmoid", "lerp"), ("formula", SMALL)),
     "hardtanh": ("formula", 8192),
-    **dict.fromkeys(("sigmoid", "erf", "silu", "gelu", "gelu_tanh", "softplus", "elu"), ("formula", _SMALL)),
-    **dict.fromkeys(("leaky_relu", "celu", "selu", "quick_gelu", "mish", "hardswish", "huber"), ("formula", _SMALL)),
-    "binary_cross_entropy": ("formula", _SMALL),
+    **dict.fromkeys(("sigmoid", "erf", "silu", "gelu", "gelu_tanh", "softplus", "elu"), ("formula", SMALL)),
+    **dict.fromkeys(("leaky_relu", "celu", "selu", "quick_gelu", "mish", "hardswish", "huber"), ("formula", SMALL)),
+    "binary_cross_entropy": ("formula", SMALL),
     **dict.fromkeys(("sign", "rsqrt", "abs_vjp", "rsqrt_vjp", "log1p_vjp", "cube", "cube_vjp"), ("formula", 8192)),
-    "sqrt_vjp": ("formula", _SMALL),
+    "sqrt_vjp": ("formula", SMALL),
     **dict.fromkeys(("tanh_vjp", "sigmoid_vjp"), ("formula", 4096)),  # an unlisted rule has its function's entry
-    **dict.fromkeys(("relu_vjp", "relu6_vjp", "hardtanh_vjp"), ("formula", _SMALL)),
+    **dict.fromkeys(("relu_vjp", "relu6_vjp", "hardtanh_vjp"), ("formula", SMALL)),
     "softsign": ("formula", 1024),
-    **dict.fromkeys(("softmax", "log_softmax"), ("softmax", _SMALL)),
-    "logsumexp_over": ("softmax", _SMALL),
+    **dict.fromkeys(("softmax", "log_softmax"), ("softmax", SMALL)),
+    "logsumexp_over": ("softmax", SMALL),
     "drop": ("noise", 256),
     "accumulate": ("formula", 8192),
     "copied": ("copies", 8192),

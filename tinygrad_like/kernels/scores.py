@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .late import cgutils, intrinsic
-from .matrix import pack_columns, part_of, turn
+from .matrix import pack_columns, part_of, transpose
 from .noise import U32, random_bits
 from .simd import (
     COLUMNS,
@@ -27,9 +27,8 @@ from .simd import (
     store,
 )
 from .tiles import make_tile
+from .vectormath import F
 from .views import floats_at
-
-F = np.float32
 
 LINE = 4 * COLUMNS  # bytes of a row of a panel
 
@@ -170,7 +169,7 @@ def hide_future(scores, first_key, keys, first_query):
 @inner
 def add_mask(scores, keys, queries, mask, spare):
     """Add a block of a mask (queries, keys) to the scores; spare has room for a panel."""
-    pack_columns(turn(mask), keys, queries, spare)
+    pack_columns(transpose(mask), keys, queries, spare)
     x, y = floats_at(scores, keys * COLUMNS), floats_at(spare, keys * COLUMNS)
     for i in range(x.size):
         x[i] += y[i]

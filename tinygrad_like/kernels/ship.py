@@ -47,7 +47,7 @@ def declared() -> list[tuple[str, Callable[[], object]]]:
     for x in gc.get_objects():  # no other list is complete, since users' kernels may be freed
         if type(x) is Kernel:
             found.append((f"{x.body.__module__}.{x.__name__}", partial(getattr, x, "pack")))
-        elif type(x) is cache.Compiled and x.shown:  # Python calls it itself
+        elif type(x) is cache.Compiled and x.exported:  # Python calls it itself
             found.append((f"{x.__module__}.{x.__name__}", partial(getattr, x, "code")))
     return found
 

@@ -75,46 +75,46 @@ SOFTMAX, LOGARITHM, LOG_SUM = range(3)  # the results of `_softmax`
 
 
 @inner
-def _work(x, n, what, y):
-    return int(x.size * _COST) if n > 0 and x.size == y.size * (n if what == LOG_SUM else 1) else -1
+def _work(x, n, result, y):
+    return int(x.size * _COST) if n > 0 and x.size == y.size * (n if result == LOG_SUM else 1) else -1
 
 
 @kernel(x=READ, y=WRITE, work=_work)
-def _softmax(x, n, what, y, task, tasks):
+def _softmax(x, n, result, y, task, tasks):
     rows, block = x.size // n, max(1, BLOCK // n)
     work, tops, totals = np.empty(block * n, np.float32), np.empty(block, np.float32), np.empty(block, np.float32)
     end = (task + 1) * rows // tasks
     for first in range(task * rows // tasks, end, block):
         last = min(first + block, end)
-        e = y[first * n : last * n] if what == SOFTMAX else work
+        e = y[first * n : last * n] if result == SOFTMAX else work
         _exp_shifted(x[first * n : last * n], n, e, tops, totals)
         for row in range(first, last):
             top, total = tops[row - first], totals[row - first]
-            if what == LOG_SUM:
+            if result == LOG_SUM:
                 y[row] = top if top == INF else top + log(total)
-            elif what == LOGARITHM:
+            elif result == LOGARITHM:
                 _shift_twice(x[row * n : (row + 1) * n], top, log(total), y[row * n : (row + 1) * n])
             else:
                 _scale_all(y[row * n : (row + 1) * n], F(1) / total)
 
 
 @njit
-def _by_pieces(g, y, log_of_it):
+def _by_pieces(g, y, logarithm):
     total = 0.0
     for i in range(0, g.size, PIECE):
         piece = g[i : i + PIECE]
-        total += _sum(piece) if log_of_it else _dot(piece, y[i : i + PIECE])
+        total += _sum(piece) if logarithm else _dot(piece, y[i : i + PIECE])
     return F(total)
 
 
 @kernel(g=READ, y=READ, dx=WRITE, cost=_COST)
-def _softmax_vjp(g, y, n, log_of_it, dx, task, tasks):
+def _softmax_vjp(g, y, n, logarithm, dx, task, tasks):
     rows = g.size // n
     for row in range(task * rows // tasks, (task + 1) * rows // tasks):
         start, stop = row * n, (row + 1) * n
         gr, yr, out = g[start:stop], y[start:stop], dx[start:stop]
-        total = _by_pieces(gr, yr, log_of_it)
-        if log_of_it:
+        total = _by_pieces(gr, yr, logarithm)
+        if logarithm:
             for i in range(n):
                 out[i] = gr[i] - exp(yr[i]) * total
         else:
@@ -132,7 +132,7 @@ def _back(y: np.ndarray, axis: int) -> np.ndarray:
     return in_order(np.moveaxis(y, -1, axis))
 
 
-def _along(kernel: Kernel, what: int, axis: int, x: np.ndarray, *others: np.ndarray) -> np.ndarray:
+def _along(kernel: Kernel, result: int, axis: int, x: np.ndarray, *others: np.ndarray) -> np.ndarray:
     """Run a kernel along an axis, on arrays of one shape."""
     last = axis in (-1, x.ndim - 1)
     if not last and (type(axis) is not int or not -x.ndim <= axis < x.ndim) or any(
@@ -141,7 +141,7 @@ def _along(kernel: Kernel, what: int, axis: int, x: np.ndarray, *others: np.ndar
     rows = (x, *others) if last else [_rows(a, axis) for a in (x, *others)]
     y = np.empty(rows[0].shape, np.float32)
     if y.size:
-        kernel(*rows, y.shape[-1], what, y)
+        kernel(*rows, y.shape[-1], result, y)
     return y if last else _back(y, axis)
 
 

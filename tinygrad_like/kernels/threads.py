@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .atomics import add, call, exchange, get, give_way, pause, put, rest
+from .atomics import add, call, exchange, get, pause, put, sleep, yield_core
 from .cache import compiled
 from .simd import inner
 
@@ -35,10 +35,10 @@ ALONE = 5 * LINE  # whether no worker joined the last region
 _RANGES = 6 * LINE  # a line for each thread: the number of tasks taken from its range
 MOST = 256  # threads that there is room for
 COUNTERS = _RANGES + MOST * LINE  # two times as many lines, which are 0 when a call of `program` starts
-SHARE = COUNTERS + 2 * MOST * LINE  # nanoseconds of work that are worth a thread
-COUNT, RESTING = SHARE + 8, SHARE + 16  # threads that kernels may use; whether a worker may be asleep or not started
-SEVERAL, GROUP = SHARE + 24, SHARE + 32  # the code that runs calls side by side, and its record
-BUSY = SHARE + LINE  # whether a thread is using the pool: one at a time, or two would compete
+GRAIN = COUNTERS + 2 * MOST * LINE  # nanoseconds of work that are worth a thread
+COUNT, RESTING = GRAIN + 8, GRAIN + 16  # threads that kernels may use; whether a worker may be asleep or not started
+SEVERAL, GROUP = GRAIN + 24, GRAIN + 32  # the code that runs calls side by side, and its record
+BUSY = GRAIN + LINE  # whether a thread is using the pool: one at a time, or two would compete
 
 _SPINS = 4000  # turns that a worker waits for a region, about a millisecond, before it sleeps
 _PATIENT = 200  # turns after which a waiting thread yields at every turn
@@ -108,7 +108,7 @@ def region(board, code, record, tasks, workers):
         while get(board + _LEFT) != joined:
             turns += 1
             if turns > _PATIENT:
-                give_way()
+                yield_core()
             pause()
         failed = get(board + _FAILED)
     return failed != 0
@@ -121,7 +121,7 @@ def acquire(board):
     while exchange(board + BUSY, 0, 1) != 0:
         turns += 1
         if turns > _PATIENT:
-            rest()
+            sleep()
         pause()
 
 
@@ -138,7 +138,7 @@ def _serve(board, spins):
             done, turn = number, 0
         turn += 1
         if turn > _PATIENT:
-            give_way()
+            yield_core()
         pause()
     return 0
 
@@ -188,13 +188,13 @@ _stopped = False
 _workers: list[_Worker] = []
 _memory = np.zeros(BUSY + 2 * LINE, np.uint8)  # kept alive, so that its address stays valid
 board: int = -(-_memory.ctypes.data // LINE) * LINE
-_alone, share, _count, _resting, several = (
-    ctypes.c_int64.from_address(board + place) for place in (ALONE, SHARE, COUNT, RESTING, SEVERAL))
-share.value = 1500  # about the time to open a region and to join it
+_alone, grain, _count, _resting, several = (
+    ctypes.c_int64.from_address(board + place) for place in (ALONE, GRAIN, COUNT, RESTING, SEVERAL))
+grain.value = 1500  # about the time to open a region and to join it
 _alone.value, _count.value, _resting.value = 1, count, True
 
 
-def gather() -> None:
+def wake_workers() -> None:
     """Wake the workers, or start them. Nothing waits for a worker that wakes too late for a region.
 
     The caller holds `pool`.
@@ -255,9 +255,9 @@ def _after_fork() -> None:
     global count, pool, _stopped
     count, pool, _stopped = 1, threading.RLock(), False
     _workers.clear()
-    kept = share.value, several.value
+    kept = grain.value, several.value
     _memory[:] = 0
-    share.value, several.value = kept
+    grain.value, several.value = kept
     _count.value = _resting.value = _alone.value = 1
 
 

@@ -212,7 +212,7 @@ def make_copy(floats: int, exact: bool = False) -> Callable:
 
 
 @intrinsic
-def copy_apart(typing, source, target, count):
+def copy_to_stride_2(typing, source, target, count):
     """target[2 i] = source[i] for i < count <= FLOATS; elements in between stay as they are."""
 
     def emit(b, source, target, count):
@@ -228,7 +228,7 @@ def copy_apart(typing, source, target, count):
 
 
 @intrinsic
-def copy_together(typing, source, target, count):
+def copy_from_stride_2(typing, source, target, count):
     """target[i] = source[2 i] for i < count <= FLOATS; the rest of the FLOATS become 0."""
 
     def emit(b, source, target, count):
@@ -242,7 +242,7 @@ def copy_together(typing, source, target, count):
 
 
 @intrinsic
-def transpose(typing, source, source_i, target, target_j, rows_left):
+def transpose_block(typing, source, source_i, target, target_j, rows_left):
     """target[j, i] = source[i, j] for a block of FLOATS x FLOATS; rows from rows_left on repeat the last one."""
 
     def emit(b, source, source_i, target, target_j, rows_left):

@@ -6,6 +6,7 @@ takes any shape and any strides.
 
 import ctypes
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from llvmlite import ir
@@ -77,7 +78,16 @@ def count_of(array):
 
 
 @inner
-def is_row_by_row(x):
+def count_of_matrices(array):
+    """The number of matrices in an array (..., rows, columns)."""
+    count = 1
+    for axis in range(ndim_of(array) - 2):
+        count *= size_of(array, axis)
+    return count
+
+
+@inner
+def has_contiguous_rows(x):
     """Whether the rows of this array are contiguous."""
     last = ndim_of(x) - 1
     return last < 0 or size_of(x, last) <= 1 or stride_of(x, last) == 4 or count_of(x) == 0
@@ -134,37 +144,29 @@ def integers_at(address, count):
     return carray(_integer_pointer(address), (count,))
 
 
-ROOM = 2**14  # bytes
+STACK_BYTES = 2**14
 
 
 @intrinsic
-def room(typing):
-    """The address of ROOM bytes, which a kernel may use until it returns. Call it in the kernel itself.
+def stack_buffer(typing):
+    """The address of STACK_BYTES of stack memory, valid until the kernel returns. Call it in the kernel itself.
 
     Allocating and freeing memory takes a tenth of a microsecond, half as long as a small product.
     """
     def emit(b):
-        return b.ptrtoint(cgutils.alloca_once(b, ir.ArrayType(I64, ROOM // 8)), I64)
+        return b.ptrtoint(cgutils.alloca_once(b, ir.ArrayType(I64, STACK_BYTES // 8)), I64)
 
     return function(emit, types.intp)
 
 
-def _view(dtype: np.dtype, axes: int) -> Callable:
+@cache
+def view(dtype: np.dtype, axes: int) -> Callable:
     """A function that makes an array, in compiled code, from the address of its object."""
     sizes = "count_of(x)," if axes == 1 else ", ".join([f"size_of(x, {axis})" for axis in range(axes)])
     # A process may load the code of several kernels from disk, and its function names must be unique.
     name = f"view_{dtype.name}_{axes}"
     text = f"def {name}(x): return carray(pointer(data_of(x) if x else 0), ({sizes}) if x else ({'0, ' * axes}))"
     return inner(define(name, text, f"<{name}>", {**globals(), "pointer": _pointer(dtype)}))
-
-
-_views: dict[tuple[np.dtype, int], Callable] = {}
-
-
-def view(dtype: np.dtype, axes: int) -> Callable:
-    if (dtype, axes) not in _views:
-        _views[dtype, axes] = _view(dtype, axes)
-    return _views[dtype, axes]
 
 
 @inner

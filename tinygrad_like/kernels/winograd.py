@@ -27,7 +27,7 @@ from llvmlite import ir
 
 from .kinds import OPTIONAL, READ, WRITE
 from .late import intrinsic
-from .matrix import aligned, ceil_div
+from .matrix import SLACK, aligned, ceil_div
 from .program import kernel
 from .simd import (
     COLUMNS,
@@ -50,7 +50,6 @@ from .tiles import LOW, height_of, make_copy, make_tile
 ELEMENTS = 16  # of a transformed tile
 COST, WEIGHT_COST = 0.03, 0.08  # nanoseconds per multiplication, per transformed weight
 LINE = 64  # bytes: without this extra line, the 16 elements could lie a power of two apart, in one cache set
-SLACK = 64  # floats after a buffer, since vectors may run past its end
 
 _tile, _low_tile = make_tile(ROWS, VECTORS), make_tile(LOW, VECTORS)
 _copy, _copy_exactly = make_copy(FLOATS), make_copy(FLOATS, exact=True)
@@ -157,13 +156,13 @@ class Tiles(NamedTuple):
 
 
 @inner
-def _tiles(channels, height, width, together):
+def _tiles(channels, height, width, per_bundle):
     half = width // 2
     blocks = ceil_div(height // 2 * half, FLOATS)
     element = 4 * COLUMNS * channels + LINE
     return Tiles(
         blocks, element, ELEMENTS * element,
-        np.zeros(ceil_div(together * blocks, VECTORS) * ELEMENTS * element // 4 + SLACK, np.float32),
+        np.zeros(ceil_div(per_bundle * blocks, VECTORS) * ELEMENTS * element // 4 + SLACK, np.float32),
         np.zeros((2, 2 * FLOATS * (blocks + 2)), np.float32),
         np.zeros((2, 4 * (2 * half + FLOATS * (blocks + 1))), np.float32),
         4 * (2 * half + FLOATS * (blocks + 1)), 4 * half)  # fmt: skip
@@ -192,7 +191,7 @@ def _transform(tiles, x, first, count, left, right):
 
 
 @inner
-def _convolve_work(x, u, bias, left, right, out, together):
+def _convolve_work(x, u, bias, left, right, out, per_bundle):
     """Nanoseconds, or -1 if the arrays do not fit one another."""
     images, channels, height, width = x.shape
     rows = u.shape[1]
@@ -204,19 +203,19 @@ def _convolve_work(x, u, bias, left, right, out, together):
 
 @kernel(x=READ.of(axes=4), u=READ.of(axes=3), bias=OPTIONAL, left=READ, right=READ, out=WRITE.of(axes=4),
         work=_convolve_work)
-def _convolve(x, u, bias, left, right, out, together, task, tasks):
+def _convolve(x, u, bias, left, right, out, per_bundle, task, tasks):
     """out[n, i] = bias[i] + sum_j w[i, j] * x[n, j], with u the transformed w."""
     images, channels, height, width = x.shape
     rows, half = out.shape[1], width // 2
-    tiles = _tiles(channels, height, width, together)
+    tiles = _tiles(channels, height, width, per_bundle)
     blocks, last = tiles.blocks, height // 2 * half
     m, pixels = np.empty(ELEMENTS * ROWS * COLUMNS + SLACK, np.float32), np.empty(4 * FLOATS + SLACK, np.float32)
     zero = np.zeros(COLUMNS, np.float32)
     r, c = 4 * channels * np.minimum(np.arange(rows + ROWS), rows - 1), 4 * np.arange(channels)
-    m_step, bundles = 4 * ROWS * COLUMNS, ceil_div(images, together)
+    m_step, bundles = 4 * ROWS * COLUMNS, ceil_div(images, per_bundle)
     for bundle in range(task * bundles // tasks, (task + 1) * bundles // tasks):
-        first = bundle * together
-        count = min(together, images - first)
+        first = bundle * per_bundle
+        count = min(per_bundle, images - first)
         v_at, m_at, pixels_at = aligned(tiles.v), aligned(m), aligned(pixels)
         _transform(tiles, x, first, count, left, right)
         for panel in range(ceil_div(count * blocks, VECTORS)):
@@ -252,14 +251,14 @@ def _convolve(x, u, bias, left, right, out, together, task, tasks):
 
 
 @kernel(w=READ.of(axes=4), u=WRITE.of(axes=3), cost=WEIGHT_COST)
-def _transform_weights(w, turned, u, task, tasks):
-    """u[4 a + b, i, j] = (G w[i, j] G^T)[a, b]; if turned, of the weights of the input gradient: w[j, i] rotated."""
+def _transform_weights(w, rotated, u, task, tasks):
+    """u[4 a + b, i, j] = (G w[i, j] G^T)[a, b]; if rotated, of the weights of the input gradient: w[j, i] rotated."""
     rows, channels = u.shape[1], u.shape[2]
     t = np.empty((4, 3), np.float32)
     for i in range(task * rows // tasks, (task + 1) * rows // tasks):
         for j in range(channels):
             for b in range(3):
-                w0, w1, w2 = (w[j, i, 2, 2 - b], w[j, i, 1, 2 - b], w[j, i, 0, 2 - b]) if turned else (
+                w0, w1, w2 = (w[j, i, 2, 2 - b], w[j, i, 1, 2 - b], w[j, i, 0, 2 - b]) if rotated else (
                     w[i, j, 0, b], w[i, j, 1, b], w[i, j, 2, b])  # fmt: skip
                 half = np.float32(0.5) * (w0 + w2)
                 t[0, b], t[1, b], t[2, b], t[3, b] = (
@@ -278,21 +277,21 @@ def _edges(height: int, width: int) -> tuple[np.ndarray, np.ndarray]:
     return (column > 0).astype(np.float32), (column < half - 1).astype(np.float32)
 
 
-def convolve(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None = None, turned: bool = False) -> np.ndarray:
+def convolve(x: np.ndarray, w: np.ndarray, bias: np.ndarray | None = None, rotated: bool = False) -> np.ndarray:
     """The convolution of x (batch, in, height, width) with w (out, in, 3, 3), padding 1 and stride 1.
 
-    turned: with w (in, out, 3, 3) instead, rotated by 180 degrees, which makes it the input gradient.
+    rotated: with w (in, out, 3, 3) instead, rotated by 180 degrees, which makes it the input gradient.
     height and width must be even.
     """
     images, channels, height, width = x.shape
-    rows = w.shape[1] if turned else w.shape[0]
+    rows = w.shape[1] if rotated else w.shape[0]
     u = np.empty((ELEMENTS, rows, channels), np.float32)
     out = np.empty((images, rows, height, width), np.float32)
-    _transform_weights(w, turned, u)
-    _convolve(x, u, bias, *_edges(height, width), out, _together(images, height, width))
+    _transform_weights(w, rotated, u)
+    _convolve(x, u, bias, *_edges(height, width), out, _per_bundle(images, height, width))
     return out
 
 
-def _together(images: int, height: int, width: int) -> int:
+def _per_bundle(images: int, height: int, width: int) -> int:
     """The number of images for a panel of tiles, at most a quarter of all."""
     return max(1, min(images // 4, COLUMNS // (FLOATS * -(-height * width // 4 // FLOATS))))
