@@ -14,12 +14,12 @@ from tinygrad_like import manual_seed, rings
 ROOT = Path(__file__).resolve().parents[1]
 ABSENT = {name for name in rings.RINGS if rings.missing(name)}
 
-# Tests of what is not there: see rings.py ----------------------------------------------------------------------------
+# Tests of missing rings: see rings.py ----------------------------------------------------------------------------
 
 
 class Absent:
-    """A name of the package's face whose ring is missing. A test module may import it; the test that uses it is one of
-    that ring, and is skipped."""
+    """A public name whose ring is missing. A test module may import it; a test that uses it belongs to the ring and is
+    skipped."""
 
     def __init__(self, name):
         self.name = name
@@ -37,7 +37,7 @@ vars(tinygrad_like).update({name: Absent(name) for name, place in rings.NAMES.it
 
 
 def needs(error):
-    """The missing ring that a test asked for, and not the code that it tests: the test is one of that ring."""
+    """The missing ring that a test itself asked for, or "" if the tested code asked: then the test fails."""
     found = re.search(r"tinygrad_like\.(\w+)(?:, which .*)? is not installed here", str(error))
     files, place = [], error.__traceback__
     while place is not None:
@@ -66,7 +66,7 @@ def pytest_pycollect_makemodule(module_path, parent):
 
 
 def pytest_ignore_collect(collection_path):
-    """tests/<ring> are the tests of a ring."""
+    """tests/<ring> holds the tests of a ring."""
     return collection_path.name in ABSENT and collection_path.parent == ROOT / "tests" or None
 
 
@@ -93,7 +93,7 @@ def _unless_absent():
 
 
 def pytest_addoption(parser):
-    parser.addoption("--share", help="i/n/m: of every m-th test function the first case, and every n-th of the others")
+    parser.addoption("--share", help="i/n/m: of every m-th test function the first case and every n-th other")
 
 
 @pytest.hookimpl(trylast=True)  # when marks have chosen
@@ -113,7 +113,7 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=others)
 
 
-# The collector would look through thousands of tests again and again.
+# Otherwise the garbage collector visits thousands of tests again and again.
 
 
 def pytest_configure(config):
@@ -131,14 +131,14 @@ def pytest_collection_finish(session):
 
 @pytest.fixture(autouse=True)
 def seeded():
-    """Every test starts from the same random state, whatever ran before it."""
+    """Every test starts with the same random state."""
     manual_seed(0)
 
 
 @pytest.fixture(autouse=True)
 def proofs(request, monkeypatch):
-    """Compiled code that gives other numbers than Python did is thrown away, and nothing but speed would tell: a test
-    fails if that happens in it, unless it is marked `rejected`."""
+    """Fail a test in which compiled code is rejected since its numbers differ from Python's, unless it is marked
+    `rejected`. Nothing else would show it but a lower speed."""
     if rings.missing("capture"):
         yield
         return
@@ -153,12 +153,12 @@ def proofs(request, monkeypatch):
 
     monkeypatch.setattr(recording, "proved", noting)
     yield
-    assert not found or request.node.get_closest_marker("rejected"), f"faster code gave other numbers, in {found}"
+    assert not found or request.node.get_closest_marker("rejected"), f"compiled code gave other numbers, in {found}"
 
 
 @pytest.fixture
 def in_threads():
-    """Call a function of the thread's number in so many threads, which take turns as often as they can."""
+    """Call a function of the thread's number in `count` threads, which switch as often as possible."""
     def run(work, count=4):
         interval = sys.getswitchinterval()
         sys.setswitchinterval(1e-6)
@@ -173,12 +173,12 @@ def in_threads():
 
 @pytest.fixture(scope="session")
 def torchvision():
-    """torchvision, or None; also where it was built for CUDA, and PyTorch was not. Transformers imports it, too."""
+    """torchvision, or None. One for CUDA also works with PyTorch for the CPU. Transformers imports it, too."""
     if importlib.util.find_spec("torchvision") is None:
         return None
     try:
         import torchvision.models
-    except RuntimeError:  # its kernels cannot be loaded, and then not even their names are known
+    except RuntimeError:  # its kernels cannot be loaded, so their names are unknown
         import torch
 
         for module in [m for m in sys.modules if m.partition(".")[0] == "torchvision"]:
@@ -188,5 +188,5 @@ def torchvision():
             library.define(f"{kernel}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
         import torchvision.models
 
-        torchvision.kernels = library  # which must live as long
+        torchvision.kernels = library  # keeps the library alive
     return torchvision

@@ -1,11 +1,11 @@
-"""Does a test fail where the code is wrong? Small changes of some files, each with the tests that run its line.
+"""Does a test fail if the code is wrong? Make small changes in files, and run the tests of the changed line.
 
     python tests/mutation.py tinygrad_like/ops/conv.py tinygrad_like/ops/pool.py --tests tests/ops tests/nn
 
-needs coverage, and a system that can fork. The tests run once, to see which lines each of them runs. Then each mutant
-lives in a process of its own, in which the functions it changes get other code, until a test fails. Those that no test
-kills are printed in the form in which `mutants.md` lists the ones that nothing can kill; these are not tried again.
-What runs when the file is imported, but for functions, is left out.
+needs coverage, and a system that can fork. The tests run once, to record the lines that each test runs. Then each
+mutant gets its own process, in which the changed functions have other code, until a test fails. Mutants that no test
+kills are printed in the format of `mutants.md`, which lists the ones that nothing can kill; these are not tried again.
+Code outside functions, which runs at import, is not changed.
 """
 
 import argparse
@@ -23,8 +23,8 @@ from functools import _lru_cache_wrapper
 from pathlib import Path
 from types import CodeType, FunctionType
 
-os.environ["NUMBA_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"  # a forked process has but the one that forked
-os.environ["CI"] = "1"  # so that hypothesis keeps no examples, and takes the same ones each time
+os.environ["NUMBA_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"  # fork copies only the calling thread
+os.environ["CI"] = "1"  # hypothesis then takes the same examples each time
 
 import coverage
 import pytest
@@ -37,7 +37,7 @@ SWAP = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult
 
 
 def change(node):
-    """What takes the place of a node, or None. It may be the node itself, changed."""
+    """The replacement of a node, which may be the node itself, changed; or None."""
     if isinstance(node, ast.BinOp | ast.BoolOp) and type(node.op) in SWAP:
         node.op = SWAP[type(node.op)]()
     elif isinstance(node, ast.Compare) and len(node.ops) == 1:
@@ -58,11 +58,11 @@ def change(node):
 
 
 def places(node, path=()):
-    """The way to each node that can change: pairs of a field and, in a list, an index. Not into messages and types."""
+    """The path to each node that can change: pairs of a field and, in a list, an index. Skips messages and types."""
     for field, value in ast.iter_fields(node):
         if field in ("annotation", "returns") or isinstance(node, ast.Raise | ast.JoinedStr):
             continue
-        if isinstance(node, ast.keyword) and node.arg == "strict":  # of zip, where lengths are known to be the same
+        if isinstance(node, ast.keyword) and node.arg == "strict":  # zip's, for lengths that are known to be equal
             continue
         for i, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
             if isinstance(child, ast.AST):
@@ -72,7 +72,7 @@ def places(node, path=()):
 
 
 def mutate(source, path):
-    """The changed tree, its line, and what was changed, where and how."""
+    """The changed tree, the changed line, and a description of the change."""
     tree = node = parent = ast.parse(source)
     nodes = [tree]
     for field, i in path:
@@ -98,8 +98,8 @@ def codes(code):
             yield from codes(constant)
 
 
-def living(file):
-    """The functions of a file that there are, by their code."""
+def live_functions(file):
+    """The existing functions of a file, by their code."""
     found = {}
     for x in gc.get_objects():
         if type(x) is FunctionType and x.__code__.co_filename == file:
@@ -108,36 +108,36 @@ def living(file):
 
 
 def exchanges(functions, old, tree):
-    """Functions and their new code; none if the change is of what runs at import."""
+    """Functions and their new code; none if the change affects only code that runs at import."""
     new = list(codes(compile(tree, "file", "exec")))
-    if len(old) != len(new):  # the change took a function away
+    if len(old) != len(new):  # the change removed a function
         return []
     return [(f, b) for a, b in zip(old, new, strict=True) if a != b for f in functions.get(a, ())]
 
 
 class Mutation:
-    """The plugin that does it in place of pytest's own loop over the tests."""
+    """The plugin that replaces pytest's loop over the tests."""
 
     def __init__(self, options):
         self.options, self.random = options, random.Random(options.seed)
 
     def pytest_runtestloop(self, session):
-        gc.unfreeze()  # see conftest.py: functions are looked for
+        gc.unfreeze()  # see conftest.py; live_functions searches all objects
         traced, took = coverage.Coverage(data_file=None, include=self.options.files), {}
         traced.start()
         for item in session.items:
             traced.switch_context(item.nodeid)
             passed, begun = passes(session, [item]), time.process_time()
             if passed and passes(session, [item]) and time.process_time() - begun < self.options.seconds:
-                took[item.nodeid] = time.process_time() - begun, item  # one that fails the second time would kill all
+                took[item.nodeid] = time.process_time() - begun, item  # one that fails when repeated would kill all
         traced.stop()
-        session.config.option.tbstyle = "native"  # nobody reads it
+        session.config.option.tbstyle = "native"  # fast; nobody reads it
         print(f"{len(took)} of {len(session.items)} tests", flush=True)
         again = self.options.again and self.options.again.read_text()
         known, total = set(re.findall("^- (.*`)$", KNOWN.read_text(), re.M)), Counter()
-        self.caches = [x for x in gc.get_objects() if type(x) is _lru_cache_wrapper  # which may know the right answer
+        self.caches = [x for x in gc.get_objects() if type(x) is _lru_cache_wrapper  # may hold the right answer
                        and x.__module__.partition(".")[0] in ("tinygrad_like", "nn", "optim")]
-        gc.disable()  # there is much to look through, and hardly anything to find
+        gc.disable()  # it would visit many objects and free few
         for file in self.options.files:
             counts = Counter()
             lines = traced.get_data().contexts_by_lineno(str(Path(file).resolve()))
@@ -159,9 +159,9 @@ class Mutation:
         return True
 
     def mutants(self, file):
-        """The line, the description and the exchanged functions of a file's mutants, in any order."""
+        """The line, the description and the exchanged functions of a file's mutants, in random order."""
         source, full = Path(file).read_text(), str(Path(file).resolve())
-        found, functions = list(places(ast.parse(source))), living(full)
+        found, functions = list(places(ast.parse(source))), live_functions(full)
         old = list(codes(compile(source, "file", "exec")))
         self.random.shuffle(found)
         for path in found:
@@ -170,7 +170,7 @@ class Mutation:
                 yield line, text, pairs
 
     def killed(self, session, tests, pairs):
-        """Whether a test fails: the quickest of each function first, as many as there is time for."""
+        """Whether a test fails: the fastest case of each function first, as many as time allows."""
         counts, order, chosen, left = Counter(), [], [], self.options.seconds
         for seconds, item in sorted(tests, key=lambda test: test[0]):
             counts[item.function] += 1
@@ -206,11 +206,11 @@ def passes(session, items):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("files", nargs="+", help="that are changed")
-    parser.add_argument("--tests", nargs="+", default=["tests"], help="of pytest")
-    parser.add_argument("-m", default="not slow", help="of pytest")
-    parser.add_argument("--again", type=Path, help="only those that survived in the run which printed this file")
-    parser.add_argument("--seconds", type=float, default=2, help="of tests for each mutant")
+    parser.add_argument("files", nargs="+", help="files to change")
+    parser.add_argument("--tests", nargs="+", default=["tests"], help="pytest's paths")
+    parser.add_argument("-m", default="not slow", help="pytest's marks")
+    parser.add_argument("--again", type=Path, help="only the survivors that this file, an earlier output, lists")
+    parser.add_argument("--seconds", type=float, default=2, help="time of the tests of each mutant")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     sys.exit(pytest.main(["-o", "addopts=--import-mode=importlib", "-p", "no:terminal", "-p", "no:cacheprovider",

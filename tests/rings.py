@@ -1,16 +1,16 @@
-"""Takes rings away and runs what is left: python -m tests.rings [ring ...] [--all]
+"""Remove rings and run the remaining tests: python -m tests.rings [ring ...] [--all]
 
-Each of the rings that the engine meets in every call goes by itself, the outer ones together: test_rings.py takes away
-each of them. The tree is copied without the folder tinygrad_like/<ring>, and the tests run in the copy. Which of them
-belong to the ring, and so do not run, no list says. They are
+Each ring that the engine uses in every call is removed by itself, the outer rings together; test_rings.py removes each
+of them. The tree is copied without the folder tinygrad_like/<ring>, and the tests run in the copy. No list says which
+tests belong to the ring and so do not run. They are
 
 - those in tests/<ring>,
-- those that import the ring, or use what only it has (a name of the package's face, a method that compat adds),
-- and those that are marked `needs(ring)`, which nothing else tells.
+- those that import the ring, or use something only it has (a public name of the package, a method that compat adds),
+- and those marked `needs(ring)`, where nothing else shows it.
 
-What the packages ask of a missing ring is an error: see `needs` in conftest.py. In the folders of the engine, every
-second test function runs: its first case, and a share of the others, another one for each ring. --all runs all there
-is, also what is marked slow.
+If the packages themselves ask for a missing ring, that is an error: see `needs` in conftest.py. In the engine's folders
+every second test function runs: its first case, and a share of the others that differs by ring. --all runs all tests,
+also slow ones.
 """
 
 import argparse
@@ -26,11 +26,11 @@ from pathlib import Path
 from tinygrad_like.rings import RINGS
 
 ROOT = Path(__file__).resolve().parents[1]
-NOT_COPIED = shutil.ignore_patterns(".*", "build", "runs", "*.egg-info")  # but what Python has compiled
-INNER = "kernels", "capture", "compat"  # rings that the engine meets in every call
+NOT_COPIED = shutil.ignore_patterns(".*", "build", "runs", "*.egg-info")  # .pyc files are copied
+INNER = "kernels", "capture", "compat"  # rings that the engine uses in every call
 GROUPS = [[ring] for ring in INNER] + [[ring for ring in RINGS if ring not in INNER]]
-SHARES = 24  # of the cases of a function besides the first
-ENGINE = "core", "transforms", "ops", "nn", "optim"  # what must not miss any ring
+SHARES = 24  # every 24th case of a function runs, besides the first
+ENGINE = "core", "transforms", "ops", "nn", "optim"  # must work without any ring
 
 
 def without(*rings: str, folder: Path) -> Path:
@@ -42,7 +42,7 @@ def without(*rings: str, folder: Path) -> Path:
 
 
 def run(folder: Path, *command: str, **options) -> subprocess.CompletedProcess:
-    """Python in a copy of the tree, and with nothing of this one on its path."""
+    """Run Python in a copy of the tree, and with nothing of this tree on its path."""
     return subprocess.run([sys.executable, *command], cwd=folder, env={**os.environ, "PYTHONPATH": str(folder)},
                           **options)
 
@@ -70,7 +70,7 @@ def main() -> None:
     if unknown := {*arguments.rings} - {*RINGS}:
         parser.error(f"no ring: {', '.join(unknown)}; there are {', '.join(RINGS)}")
     groups = [[ring] for ring in arguments.rings] or GROUPS
-    with ThreadPoolExecutor(2) as pool:  # two copies side by side: with two workers each, both would collect all tests
+    with ThreadPoolExecutor(2) as pool:  # two copies in parallel, as two workers for one would both collect all tests
         passed = pool.map(lambda rings: tested(rings, arguments.all, 0 if len(groups) > 1 else 2), groups)
         failed = [", ".join(rings) for rings, well in zip(groups, passed, strict=True) if not well]
     if failed:

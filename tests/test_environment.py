@@ -1,4 +1,4 @@
-"""Optional packages: what needs one says so before any work, and how to install it."""
+"""Optional packages: code that needs one says so before any work, and how to install it."""
 
 import os
 import re
@@ -29,12 +29,12 @@ else:
 
 
 @pytest.mark.parametrize("module", EXTRAS)
-def test_extras_bring_what_is_said_of_them(module):
+def test_extras_install_the_packages_that_errors_name_them_for(module):
     packages = [re.split(r"[^\w.-]", line)[0].lower() for line in PROJECT["optional-dependencies"][EXTRAS[module]]]
     assert PACKAGES.get(module, module).lower() in packages
 
 
-def test_what_is_missing_is_named_with_its_extras(monkeypatch):
+def test_missing_packages_are_named_with_their_extras(monkeypatch):
     for module in ("PIL", "onnx", "no_such_module"):
         monkeypatch.setitem(sys.modules, module, None)
     require("this", "numpy", "sys")
@@ -66,7 +66,7 @@ def test_what_is_missing_is_named_with_its_extras(monkeypatch):
      "'tinygrad-like[distributed]'"),
 ])
 def test_extras_are_asked_for_before_any_work(tmp_path, program, said):
-    """Not after minutes of measuring."""
+    """Not after minutes of measurements."""
     words = [program] if " " in program and ";" in program or "import" in program else program.split()
     done = subprocess.run([sys.executable, "-c", WITHOUT, *words], cwd=tmp_path, capture_output=True, text=True,
                           env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=300)

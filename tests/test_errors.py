@@ -1,4 +1,4 @@
-"""Bad calls, and what the user is told: the op, the shapes, the rule that was broken, and what to do."""
+"""Errors of bad calls name the op, the shapes, the broken rule, and what to do."""
 
 import copy
 import re
@@ -372,7 +372,7 @@ def test_a_bad_call_says_what_is_wrong(call, error, text):
     assert caught.value.__cause__ is None and (caught.value.__context__ is None or caught.value.__suppress_context__)
 
 
-FOUND_LATE = [  # what Python or NumPy find out, in words of ours
+FOUND_LATE = [  # errors that Python or NumPy find, in our words
     (lambda: ops.conv1d([1.0], W, V), TypeError, "takes Tensors, got list; make one with Tensor(...)"),
     (lambda: nn.Dropout([]), TypeError, "cannot be compared; pass numbers"),
     (lambda: ops.split(X, 2.5), TypeError, "needs an integer, or a tuple or list of integers, got float"),
@@ -388,7 +388,7 @@ FOUND_LATE = [  # what Python or NumPy find out, in words of ours
 
 
 @pytest.mark.parametrize(("call", "error", "text"), FOUND_LATE, ids=[text[:40] for _, _, text in FOUND_LATE])
-def test_what_python_finds_out_is_told_with_what_to_do(call, error, text):
+def test_errors_that_python_finds_are_explained(call, error, text):
     with pytest.raises(error, match=r"^\w+: cannot work with \(.*\): .*" + re.escape(text)) as caught:
         call()
     assert type(caught.value) is error and caught.value.__cause__ is not None
@@ -407,7 +407,7 @@ def test_a_failed_call_changes_nothing():
 # Beyond the table -----------------------------------------------------------------------------------------------------
 
 
-def test_arguments_that_do_not_exist():
+def test_unknown_arguments_raise():
     with pytest.raises(TypeError, match="sum: unknown argument 'keep'; it takes axis, keepdim"):
         X.sum(keep=True)
     with pytest.raises(TypeError, match=r"exp\(\) takes 1 positional argument"):
@@ -420,7 +420,7 @@ def test_arguments_that_do_not_exist():
     assert is_grad_enabled()
 
 
-def test_a_tensor_is_no_condition():
+def test_a_tensor_with_several_elements_has_no_truth_value():
     with pytest.raises(ValueError, match=r"Tensor of shape \(2, 3\) is ambiguous; use \.any\(\) or \.all\(\)"):
         if X > 0:
             pass
@@ -431,20 +431,20 @@ def test_a_tensor_is_no_condition():
     assert bool(Tensor([[2.0]])) and not Tensor(0)
 
 
-def test_a_float_tensor_is_no_index_of_a_list():
+def test_a_float_tensor_cannot_index_a_list():
     with pytest.raises(TypeError, match="index: only an integer Tensor of one element can be an index, this is"):
         [1, 2, 3][V]
     assert [1, 2, 3][I[1]] == 2
 
 
-def test_mixed_dtypes_in_products_are_an_error_and_in_sums_are_not():
+def test_mixed_dtypes_raise_in_products_and_promote_in_sums():
     for call in (lambda: X @ D.T, lambda: ops.einsum("ij,kj->ik", X, D), lambda: ops.linear(D, W)):
         with pytest.raises(TypeError, match=r"float32.*float64|float64.*float32.*\.float\(\)"):
             call()
     assert (X + D).dtype == "float64"
 
 
-def test_the_message_of_a_composed_op_names_the_composed_op():
+def test_an_error_of_a_composed_op_names_the_composed_op():
     for call, name in (
         (lambda: X.std(axis=4), "var"), (lambda: X.T.unbind(-3), "unbind"), (lambda: X.chunk(2, 5), "chunk"),
         (lambda: X.repeat_interleave(2, 4), "repeat_interleave"), (lambda: X.logsumexp(axis=3), "logsumexp"),
@@ -453,7 +453,7 @@ def test_the_message_of_a_composed_op_names_the_composed_op():
             call()
 
 
-def test_a_function_that_met_other_names_once_still_looks_at_them():
+def test_argument_names_are_checked_in_every_call():
     rows = Tensor([[3.0, 4.0], [0.0, 2.0]])
     for _ in range(3):
         assert ops.linalg.norm(rows, dim=1).tolist() == [5, 2]

@@ -1,4 +1,4 @@
-"""What import lines find: nothing heavy, and `nn` and `optim` under both their names, whatever else is called so."""
+"""Imports load nothing heavy, and find `nn` and `optim` by both their names even if other modules have these names."""
 
 import ast
 import os
@@ -14,8 +14,8 @@ import tinygrad_like
 ROOT = Path(tinygrad_like.__file__).parents[1]
 
 
-def test_to_import_the_package_takes_numpy_only():
-    """numba takes longer to import than all else together; it is there when the first kernel is named."""
+def test_importing_the_package_loads_only_numpy():
+    """numba takes longer to import than everything else; the first kernel loads it."""
     code = ("import sys, numpy; before = set(sys.modules); import tinygrad_like; "
             "print(sorted({m.partition('.')[0] for m in set(sys.modules) - before} "
             "& {'numba', 'llvmlite', 'ml_dtypes', 'mpi4py', 'nn', 'optim', 'pathlib', 'hashlib', 'signal'}))")
@@ -24,7 +24,7 @@ def test_to_import_the_package_takes_numpy_only():
 
 
 def run(folder, code, *path):
-    """What a program in a folder prints, with other folders on its path."""
+    """Run a program in a folder, with other folders on its path, and return its output."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path or [ROOT])), "PYTHONSAFEPATH": ""}
     (folder / "program.py").write_text(code)
     done = subprocess.run([sys.executable, "program.py"], cwd=folder, env=environment, capture_output=True, text=True)
@@ -51,7 +51,7 @@ BOTH = [
 
 @pytest.mark.parametrize("first", BOTH)
 def test_both_names_are_one_module(tmp_path, first):
-    """In any order, and below; where `import nn` finds ours, that is its name."""
+    """In any order, also for submodules; where `import nn` finds our package, its name is `nn`."""
     run(tmp_path, f"""
 {first}
 import pickle
@@ -69,7 +69,7 @@ ROOT = {str(ROOT)!r}
 
 @pytest.mark.parametrize("taken", ["nn.py", "nn/__init__.py optim/__init__.py"])
 @pytest.mark.parametrize("first", ["import nn, optim", "import tinygrad_like.nn, tinygrad_like.optim"])
-def test_files_of_the_users_called_nn_and_optim_break_nothing(tmp_path, taken, first):
+def test_a_users_files_called_nn_and_optim_break_nothing(tmp_path, taken, first):
     for name in taken.split():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("mine = 3")
@@ -103,8 +103,8 @@ ROOT = {str(ROOT)!r}
 print("done")""") == "done"
 
 
-def test_processes_that_are_started_and_pickles_agree(tmp_path):
-    """A worker decides as the program does, and reads what it wrote."""
+def test_started_processes_and_pickles_agree_on_names(tmp_path):
+    """A worker finds the same module as the program, and reads the program's pickles."""
     (tmp_path / "nn.py").write_text("mine = 3")
     assert run(tmp_path, """
 import multiprocessing
@@ -119,8 +119,8 @@ if __name__ == "__main__":
 """) == "tinygrad_like.nn.linear"
 
 
-def test_the_folder_is_found_where_nothing_leads_to_it(tmp_path):
-    """And keeps its one module if later something does."""
+def test_the_folders_are_found_without_being_on_the_path(tmp_path):
+    """They stay the same modules if the folder is added to the path later."""
     assert run(tmp_path, f"""
 import importlib.machinery, importlib.util, os, sys
 sys.path[:] = [folder for folder in sys.path if not os.path.exists(os.path.join(folder, "nn"))]
@@ -140,7 +140,7 @@ ROOT = {str(ROOT)!r}
 {ONCE}""", tmp_path) == "No module named 'nn'"
 
 
-def test_what_is_no_part_is_not_found(tmp_path):
+def test_unknown_submodules_are_not_found(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "nn.py").write_text("")
     code = """
@@ -159,7 +159,7 @@ for line in "tinygrad_like.nn.no", "from tinygrad_like.nn import no", "nn.no", "
         "ModuleNotFoundError No module named 'nn.no'", "ModuleNotFoundError No module named 'tinygrad_like.no'"]
 
 
-def test_a_package_that_was_installed_over_ours_is_named(tmp_path):
+def test_a_package_installed_over_ours_is_named(tmp_path):
     """The registry has packages of both names, and pip lets one overwrite the other's files."""
     for name in ("tinygrad_like", "optim"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -177,8 +177,8 @@ for line in "from tinygrad_like.nn import Linear", "from tinygrad_like.training 
 """, tmp_path) == "\n".join(["uninstall that one, and install tinygrad_like again"] * 2)
 
 
-def test_our_packages_import_each_other_under_names_that_nobody_can_take():
-    """`import nn` within them would be the user's file of that name."""
+def test_our_packages_import_each_other_by_names_that_are_ours():
+    """`import nn` within them could import a user's file of that name."""
     for package in ("tinygrad_like", "nn", "optim"):
         for path in (ROOT / package).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

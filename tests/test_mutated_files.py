@@ -1,12 +1,12 @@
-"""Damaged and hostile files: every reader gives exactly what the file says, or a ValueError that names it.
+"""Damaged and hostile files: every reader returns exactly the file's contents, or raises a ValueError that names it.
 
 Files are mutated at random, the same way in every run: bits flipped, pieces cut out, doubled, swapped, overwritten, and
-numbers of the header replaced by extreme ones. Whatever happens, memory stays small and nothing outside has changed.
-TINYGRAD_LIKE_MUTATIONS is how many mutations each reader gets.
+numbers of the header replaced by extreme ones. In each case memory stays small and a failed read changes nothing.
+TINYGRAD_LIKE_MUTATIONS is the number of mutations for each reader.
 
-Where a format has a checksum, no mutation may give other contents. IDX and CIFAR-10's records unpacked, and other
-programs' weights, have none: there a mutated file may be another valid file. What is then read must be what an
-independent reader, here, finds in it.
+If a format has a checksum, no mutation may give other contents. IDX, unpacked CIFAR-10 records and other programs'
+weights have none, so a mutated file may be another valid file. Its contents must then equal those that an independent
+reader in this file finds.
 """
 
 import gzip
@@ -45,7 +45,7 @@ from tinygrad_like.training import (
 )
 
 MUTATIONS = int(os.environ.get("TINYGRAD_LIKE_MUTATIONS", 300))
-SECONDS = 1  # of computing for one file; the usual is milliseconds
+SECONDS = 1  # limit for reading one file, which usually takes milliseconds
 
 
 # Mutations ----------------------------------------------------------------------------------------------------------
@@ -123,13 +123,13 @@ def mutated(content, rng):
 
 # Readers ------------------------------------------------------------------------------------------------------------
 #
-# Each is a function of a folder. It returns the path of a file there that is to be mutated, a function that reads it,
-# and one that says which contents are right for some bytes: None if they are no valid file. Where there is something
-# that must not change if reading fails, follow a function that sets it to a start, and one that returns it.
+# Each is a function of a folder. It returns the path of a file to mutate, a function that reads it, and a function from
+# bytes to the right contents, which are None for an invalid file. If a failed read must leave some state unchanged, two
+# more functions follow: one resets the state, one returns it.
 
 
 def equal(a, b):
-    """Of trees of arrays and values; NaN is NaN."""
+    """Whether two trees of arrays and values are equal; NaN equals NaN."""
     if isinstance(a, dict):
         return isinstance(b, dict) and a.keys() == b.keys() and all(equal(a[key], b[key]) for key in a)
     if isinstance(a, list | tuple):
@@ -140,7 +140,7 @@ def equal(a, b):
 
 
 def only(original):
-    """Nothing but the original contents is right: the format has a checksum."""
+    """Only the original contents are right, since the format has a checksum."""
     return lambda content: original
 
 
@@ -149,7 +149,7 @@ def idx_bytes(array):
 
 
 def idx_array(content):
-    """Bytes as IDX, read with struct alone."""
+    """An IDX file, read with struct alone."""
     formats = {8: "u1", 9: "i1", 11: "i2", 12: "i4", 13: "f4", 14: "f8"}
     if len(content) < 4 or content[:2] != b"\0\0" or content[2] not in formats or len(content) < 4 + 4 * content[3]:
         return None
@@ -251,7 +251,7 @@ def weights(folder, ours=True):
 
 
 def parts(seed):
-    """All that a checkpoint can hold, after a step, and the package's generator in a state of its own."""
+    """All that a checkpoint can hold, after a step; the seed also sets the package's generator."""
     tinygrad_like.manual_seed(seed)
     model = nn.MLP([3, 4, 2])
     plateau = optim.schedule.ReduceOnPlateau(0.1, patience=0)
@@ -266,7 +266,7 @@ def parts(seed):
 
 
 def state(made):
-    """What a checkpoint of the parts would hold."""
+    """The contents of a checkpoint of the parts."""
     arrays, tree = checkpoint.encoded("state", {name: checkpoint._state(part) for name, part in made.items()})
     return json.dumps([tree, tinygrad_like.get_rng_state()]), {name: a.copy() for name, a in arrays.items()}
 
@@ -286,7 +286,7 @@ def whole_checkpoint(folder):
 
 
 def signed_tree(folder):
-    """The JSON of a checkpoint, mutated behind a checksum that is right: any value may be meant."""
+    """The JSON of a checkpoint, mutated, with a right checksum: any value may be intended."""
     path, (_, read, _, *outside) = folder / "tree", whole_checkpoint(folder)
     arrays, metadata = checkpoint.read("", folder / "c")
     path.write_text(metadata["tree"])
@@ -308,7 +308,7 @@ READERS = {
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_a_mutated_file_is_read_right_or_refused(tmp_path, capsys, name):
+def test_a_mutated_file_is_read_correctly_or_refused(tmp_path, capsys, name):
     path, read, right, *outside = READERS[name](tmp_path)
     reset, look = outside or [lambda: None] * 2
     content, rng, counts = path.read_bytes(), np.random.default_rng(zlib.crc32(name.encode())), Counter()
@@ -317,7 +317,7 @@ def test_a_mutated_file_is_read_right_or_refused(tmp_path, capsys, name):
     for _ in range(MUTATIONS):
         now = mutated(content, rng)
         path.write_bytes(now)
-        for _ in range(3):  # what else there is in the process may allocate meanwhile, but not each time
+        for _ in range(3):  # other code may allocate meanwhile, but not each time
             reset()
             before, error = look(), None
             tracemalloc.start()

@@ -1,7 +1,7 @@
-"""Every public call, with arguments that make no sense: there is a result, or an error in the name of what was called.
+"""Every public call with nonsensical arguments gives a result, or an error that begins with the name of the call.
 
-TINYGRAD_LIKE_NONSENSE=6000 runs more cases than usual. `python tests/test_nonsense.py FIRST LAST LOG` runs some by hand
-and prints all that fail; the last line of LOG is the case that ended the process, should one do so.
+TINYGRAD_LIKE_NONSENSE=6000 runs more cases than usual. `python tests/test_nonsense.py FIRST LAST LOG` runs some cases
+and prints those that fail; if the process crashes, the last line of LOG is the case that crashed it.
 """
 
 import ast
@@ -27,11 +27,11 @@ GROUP = 250
 ALLOWED = (TypeError, ValueError, IndexError, RuntimeError, NotImplementedError, MemoryError, ZeroDivisionError)
 SKIPPED = {"backward", "gradient", "register_hook", "sequential", "from_dlpack", "numpy", "tolist", "assign", "touch",
            "randperm"}
-LARGEST = 1 << 22  # numbers of a result that is worth a backward
+LARGEST = 1 << 22  # no backward from results with more elements
 
 
 class Thing:
-    """Something no library has heard of."""
+    """A type that no library knows."""
 
     def __repr__(self):
         return "Thing()"
@@ -65,7 +65,7 @@ NONSENSE = [
     lambda rng: {1}, lambda rng: np.int8(3), lambda rng: range(3), lambda rng: -1, lambda rng: 0,
     lambda rng: [tensor(rng), tensor(rng)], lambda rng: (integer(rng), integer(rng)), tensor, integer,
 ]
-SENSIBLE = {  # by how a parameter's name begins
+SENSIBLE = {  # by the beginning of a parameter's name
     "x xs input self a b q query k key v value g y z p other end image skip": tensor,
     "weight pos_weight": lambda rng: tensor(rng, dtype="float32"),
     "bias running": lambda rng: tensor(rng, (3,), "float32"),
@@ -81,8 +81,8 @@ SENSIBLE = {  # by how a parameter's name begins
     "dtype": lambda rng: rng.choice(["float32", "float64", "int64", "bool", "uint8"]),
     "formula": lambda rng: rng.choice(["ij,jk->ik", "i,i->", "ii->i", "...i->...", "ab->ba"]),
 }
-# Calls that fit together, of which half then get one argument that does not fit: those of ops that tests/ops/samples.py
-# makes, the layers of tests/nn/test_layers.py, and these.
+# Valid calls, many of which then get an argument that does not fit: the op calls of tests/ops/samples.py, the layers of
+# tests/nn/test_layers.py, and these.
 LABELS = np.array([[0, 2, 1], [1, 1, 0]])
 MORE = {
     "Embedding(3, 2)": [LABELS], "CrossEntropyLoss()": [(2, 4, 3), LABELS], "NLLLoss()": [(2, 4, 3), LABELS],
@@ -97,7 +97,7 @@ MORE = {
 
 
 class Calls(Listener):
-    """Notes inputs and options by the op's name."""
+    """Collects inputs and options by the op's name."""
 
     def __init__(self):
         self.of = {}
@@ -115,7 +115,7 @@ def calls_of_ops():
 
 
 def calls_of_layers():
-    """By the layer's name: arguments of the constructor, by position and by name, and inputs."""
+    """By the layer's name: the constructor's positional and keyword arguments, and inputs."""
     found = {}
     for text, given in [*MORE.items(), *((text, shapes[:1]) for text, shapes in {**LAYERS, **OWN}.items())]:
         call = ast.parse(text, mode="eval").body
@@ -124,7 +124,7 @@ def calls_of_layers():
     return found
 
 
-# Those whose defaults are of a size for real use.
+# Models whose defaults are large.
 HUGE = {"ViT", "ResNet", "Transformer", "LanguageModel"}
 
 
@@ -136,7 +136,7 @@ def sensible(name, rng):
 
 
 def arguments(function, rng, skip=0):
-    """Positional and keyword arguments for a function: most of them sensible, or all, or none."""
+    """Positional and keyword arguments for a function: nearly all of them sensible, most, or few."""
     odd = rng.choice([0.05, 0.3, 0.9])
     positional, named = [], {}
 
@@ -159,7 +159,7 @@ def arguments(function, rng, skip=0):
 
 
 def fitting(name, kind, rng):
-    """Arguments of a call that fits, and inputs of the layer it makes, perhaps with one argument replaced; or None."""
+    """Arguments of a valid call, and inputs of the layer it makes, perhaps with arguments replaced; or None."""
     known = (LAYER_CALLS if kind == "layer" else OP_CALLS).get(name.split(".")[1])
     if known is None:
         return None
@@ -189,7 +189,7 @@ def fitting(name, kind, rng):
 
 
 def targets():
-    """Name and function of all that is called, and whether it is a layer, to be called once more."""
+    """Name, function and kind of everything to call; a layer is called again with inputs."""
     named = {op.name: op for op in declared if op.__wrapped__.__module__.startswith(ops.__name__)} | vars(ops)
     for name, op in sorted(named.items()):
         if not name.startswith("_") and callable(op):
@@ -229,17 +229,17 @@ def backward(out):
 
 
 def check(error, case):
-    """The error is ours: of an allowed class, and its message begins with a name."""
+    """Check that an error is ours: its class is allowed, and its message begins with a name."""
     text = str(error)
     assert isinstance(error, ALLOWED), f"{case}: {type(error).__name__}: {text}"
     assert not isinstance(error, RecursionError), case
-    # Python itself names the function that it could not call, and backward the rule that failed.
+    # Python names the function that it could not call, and backward the rule that failed.
     named = r"(\w|\.)+(\(\))?: |the (joint )?VJP of |(\w|\.)+\(\) (missing|takes|got)|\w+ does not define forward"
     assert re.match(named, text), f"{case}: {type(error).__name__}: {text}"
 
 
 def run(number, log=lambda case: None):
-    """Case `number`: the same in every process. What it gave, or None if there was an error."""
+    """Run case `number`, the same in every process; return its result, or None if there was an error."""
     rng = np.random.default_rng([17, number])
     manual_seed(number)
     name, function, kind = TARGETS[number % len(TARGETS)]
@@ -248,7 +248,7 @@ def run(number, log=lambda case: None):
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("error")
             fits = None
-            if number // len(TARGETS) % 2:  # every second time around, arguments that fit together
+            if number // len(TARGETS) % 2:  # every second round: a valid call
                 fits = fitting(name, kind, rng)
             if fits is not None:
                 positional, named, inputs = fits
@@ -287,7 +287,7 @@ def brief(value):
 
 
 @pytest.mark.parametrize("first", range(0, COUNT, GROUP))
-def test_nonsense(first):
+def test_nonsensical_calls_give_results_or_our_errors(first):
     for number in range(first, min(first + GROUP, COUNT)):
         run(number)
 

@@ -1,5 +1,5 @@
-"""Optimizers, schedulers, data sets, distributions and functions of functions, with one argument that makes no sense:
-there is a result, or an error in the name of what was called, before or while it is used."""
+"""Optimizers, schedulers, data sets, distributions and functional transforms, made and used with one nonsensical
+argument, give a result, or an error that begins with the name of the call."""
 
 import inspect
 import re
@@ -95,7 +95,7 @@ CALLS = {  # the call, its arguments by position, and by name
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", CALLS)
-def test_an_argument_that_makes_no_sense(name):
+def test_a_nonsensical_argument_gives_a_result_or_our_error(name):
     call, given, named = CALLS[name]
     found = []
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""docs/ops has a page for every op with a VJP, and quotes the code as it stands. Its examples run in test_readme.py."""
+"""docs/ops has a page for every op with a VJP, and quotes the current code. test_readme.py runs its examples."""
 
 import re
 from pathlib import Path
@@ -25,7 +25,7 @@ def test_every_differentiable_op_has_a_page():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_page_derives_quotes_and_checks(page):
-    text = re.sub(r"^## In NumPy\n.*?(?=^## )", "", page.read_text(), flags=re.M | re.S)  # is no quotation
+    text = re.sub(r"^## In NumPy\n.*?(?=^## )", "", page.read_text(), flags=re.M | re.S)  # this is no quotation
     headings = re.findall(r"^#+ (.*)", text, re.M)
     assert [headings[0], *[h for h in headings if h in ("Derivation", "In the code", "By hand")]] == [
         page.stem, "Derivation", "In the code", "By hand"]

@@ -1,23 +1,24 @@
 """Random programs over the public API, compared with PyTorch and with themselves.
 
-A program is a list of actions: make a leaf, call an op, hook, backward, gradient, ... It is built step by step, by a
-seed, on one side, and can be run again on another: PyTorch, another dtype, another thread. What each op computes, and
-its slope, is for tests/ops; changes in place are for tests/compat/test_random_changes.py; here ops and graphs meet.
+A program is a list of actions: make a leaf, call an op, hook, backward, gradient, ... It is built from a seed, step by
+step, on one side, and can be run again on another: PyTorch, another dtype, another thread. tests/ops tests single ops
+and their gradients, tests/compat/test_random_changes.py changes in place; this file tests ops together in graphs.
 
     TINYGRAD_LIKE_PROGRAMS=10000 TINYGRAD_LIKE_SEED=7 pytest tests/test_programs.py [-m torch]
 
-runs more than the usual 200, and others.
+runs more programs than the usual 200, and different ones.
 
-Where PyTorch differs on purpose, and the comparison knows it:
+PyTorch differs on purpose in these points, and the comparison allows for them:
 
-- What a backward freed cannot be walked again. What holds no values is not freed, and which ops hold some differs: an
-  index or a mask that is an option here is a Tensor there. PyTorch also frees what a forward saved together with the
-  graph of a gradient that shares it, where ours computes it again. Whoever does not refuse must give the gradient.
-- A gradient that is constant may be a Tensor that requires grad and has a gradient of 0, or not require grad.
-- `gradient` touches no `.grad`, retained ones included, and gives what the hooks of a target return.
-  PyTorch fills retained ones, and leaves hooks out if another target lies below.
-- In a second derivative it is the ops' business which values it flows through, and hooks and `retain_grad` see.
-- A hook is called when a gradient flows: not for other parts of what split made, nor for a leaf that is only the root.
+- A freed graph cannot be walked again. Ops that save nothing are not freed, and which ops save something differs: an
+  index or a mask is an option here and a Tensor there. PyTorch also frees values that a forward saved together with the
+  graph of a gradient that shares them, where ours computes them again. A library that does not refuse must give the
+  gradient.
+- A constant gradient may require grad and have a gradient of 0, or not require grad.
+- `gradient` changes no `.grad`, not even retained ones, and returns the results of a target's hooks.
+  PyTorch fills retained ones, and omits hooks if another target lies below.
+- A second derivative may flow through other values, so hooks and `retain_grad` may see other gradients.
+- A hook is called when a gradient flows: not for the other parts of a split, nor for a leaf that is only the root.
 """
 
 import operator
@@ -30,18 +31,18 @@ import pytest
 from tinygrad_like import Tensor, checkpoint, no_grad, ops
 from tinygrad_like.core.graph import Node
 
-LIMIT = 30.0  # values beyond it are not used on, so that rounding errors stay small
+LIMIT = 30.0  # larger values are not used, so that rounding errors stay small
 SMALL = [(), (1,), (2,), (3,), (2, 3), (3, 2), (3, 3), (1, 3), (2, 1), (2, 3, 2), (2, 2, 3, 3), (1, 2, 4, 3)]
 
 
-# Sides: where a program runs ------------------------------------------------------------------------------------------
+# The sides that run a program ----------------------------------------------------------------------------------------
 
 
 class Ours:
     """The values of a program; its methods from `leaf` to `gradient` are the actions, with plain arguments."""
 
     which = 0  # of a pair of functions, ours and PyTorch's
-    freed = "already freed"  # in the error that says so
+    freed = "already freed"  # in the error's message
 
     def __init__(self, dtype="float64"):
         self.dtype, self.values, self.seen, self.removers = dtype, [], [], []
@@ -56,7 +57,7 @@ class Ours:
         f, xs = pair[self.which], [self.values[i] for i in operands]
         ys = self.run(f, xs, mode)
         for y in ys if isinstance(ys, tuple) else (ys,):
-            if any(y is x for x in xs):  # as of padding by 0: each value of a program is a Tensor of its own
+            if any(y is x for x in xs):  # as padding by 0 returns: each value must be a Tensor of its own
                 y = y.view(y.shape)
             self.add(y.detach() if mode == "detach" else y)
 
@@ -71,10 +72,10 @@ class Ours:
     def hook(self, i, factor):
         """Watch the gradient of a value, and multiply it, unless factor is None."""
         seen: list = []
-        array = self.array  # not self, which holds the value that holds the hook
+        array = self.array  # not self, which would make a cycle: self, value, hook
 
         def watch(g):
-            if g is None:  # PyTorch calls the hooks of all parts that split made, also where no gradient flows
+            if g is None:  # PyTorch calls the hooks of all parts of a split, even without a gradient
                 return None
             seen.append(array(g).copy())
             return None if factor is None else g * factor
@@ -95,7 +96,7 @@ class Ours:
         self.values[i].grad = None
 
     def take_grad(self, i):
-        """The gradient of a value, itself on the graph after create_graph, as a new value."""
+        """Make the gradient of a value, which is on the graph after create_graph, a new value."""
         self.add(self.values[i].grad)
         self.values[i].grad = None
 
@@ -120,7 +121,7 @@ class Ours:
 
 
 class Theirs(Ours):
-    """PyTorch. With retains=True no backward frees anything."""
+    """PyTorch. If `retains`, no backward frees anything."""
 
     which, freed = 1, "second time"
 
@@ -164,7 +165,7 @@ class Theirs(Ours):
                 for x in self.values]
 
 
-# What a program may do ------------------------------------------------------------------------------------------------
+# The ops of programs ------------------------------------------------------------------------------------------------
 
 
 def both(name):
@@ -196,7 +197,7 @@ def nonzero(x):
     return (np.abs(x) > 0.1).all()
 
 
-# name: (ours, theirs), and where it is smooth
+# name: (ours, theirs), and the condition for x, where the op is smooth
 SMOOTH = {
     "neg": (pair("neg"), everywhere), "square": (pair("square"), everywhere), "sin": (pair("sin"), everywhere),
     "tanh": ((both("tanh"),) * 2, everywhere), "exp": (pair("exp"), lambda x: (np.abs(x) < 3).all()),
@@ -206,7 +207,7 @@ SMOOTH = {
     "x^3": ((lambda x: x**3,) * 2, everywhere), "x^2.5": ((lambda x: x**2.5,) * 2, positive),
     "x * x": ((lambda x: x * x,) * 2, everywhere), "x^2 + 0.3": ((lambda x: x * x + 0.3,) * 2, everywhere),
 }
-# name: (ours, theirs), and the points where it is not smooth
+# name: (ours, theirs), and the kinks
 KINKED = {
     "relu": (pair("relu"), (0.0,)), "abs": (pair("abs"), (0.0,)), "sign": (pair("sign"), (0.0,)),
     "clip": ((lambda x: x.clip(-0.5, 0.75),) * 2, (-0.5, 0.75)),
@@ -235,7 +236,7 @@ BLOCKS = {  # for checkpoint: of two Tensors of one shape
 
 
 class Seeded:
-    """Decisions by a seed."""
+    """Random decisions from a seed."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -254,14 +255,14 @@ class Seeded:
 
 
 def apart(x, points=None):
-    """Whether no two numbers (or, with points, no number and no point) are so close that rounding decides."""
+    """Whether no two numbers (or, with points, no number and point) are so close that rounding decides."""
     x = np.ravel(x)
     gaps = np.diff(np.sort(x)) if points is None else np.subtract.outer(x, np.array(points))
     return gaps.size == 0 or np.abs(gaps).min() > 1e-7
 
 
 class Program:
-    """A program being written: every step is run at once on our side, and on the other if there is one.
+    """A program that grows: every step runs at once on our side, and on the other if there is one.
 
     theirs: a side to compare with.
     """
@@ -273,16 +274,16 @@ class Program:
         self.text: list[str] = []
         self.base: list[np.ndarray] = []  # the values as they were made
         self.exact: list[bool] = []  # whether a value has the same bits on both sides
-        self.dead: set[int] = set()  # values whose graph is freed
+        self.dead: set[int] = set()  # values with a freed graph
         self.hooks: list[list] = []  # value, factor; or None when removed
-        self.used: set[str] = set()  # what was done, where it matters for a comparison
-        self.parts: set[int] = set()  # what split and unbind made
+        self.used: set[str] = set()  # the actions so far that matter to the comparison
+        self.parts: set[int] = set()  # the results of split and unbind
         self.over = False
 
     # Running and comparing
 
     def do(self, label, action, *args, exact=False):
-        """Take a step; returns the indices of the values it made."""
+        """Take a step; return the indices of the values it made."""
         first = len(self.base)
         said = [f"array{x.shape}" if isinstance(x, np.ndarray) else x for x in args[action == "call":]]
         self.text.append(" ".join(map(str, [label + ",", action, *said])))
@@ -306,7 +307,7 @@ class Program:
         return list(range(first, len(self.base)))
 
     def attempt(self, side, action, args):
-        """Run an action; whether it is a backward that meets a freed graph."""
+        """Run an action; return whether it is a backward that meets a freed graph."""
         try:
             with np.errstate(all="ignore"):
                 getattr(side, action)(*args)
@@ -320,7 +321,7 @@ class Program:
         return 0 < array.size <= self.largest and np.isfinite(array).all() and np.abs(array).max() < LIMIT
 
     def compare(self, action, args, error, first):
-        # Either may refuse more (see the top of this file), but only for a reason.
+        # Either side may refuse more (see the top of this file), but only after something was freed.
         theirs = self.attempt(self.theirs, action, args)
         if error:
             assert "freed" in self.used
@@ -358,7 +359,7 @@ class Program:
     # Choosing
 
     def some(self, c, where=lambda x: True):
-        """A value, rather a recent one, and rarely one whose graph is freed; None if there is none."""
+        """A random value, rarely one with a freed graph; None if there is none."""
         dead_too = bool(self.dead) and c.flag(12)
         found = [i for i, x in enumerate(self.ours.values) if (dead_too or i not in self.dead) and where(x)]
         return c.pick(found[::-1]) if found else None
@@ -386,7 +387,7 @@ class Program:
     def array(self, c, shape):
         return c.array(shape).astype(self.ours.dtype)
 
-    # Steps: every public method from here on is one, and a rule of the machine below
+    # Steps, which STEPS names
 
     def leaf(self, c):
         known = [x.shape for x in self.ours.values] * (not c.flag(3))
@@ -600,7 +601,7 @@ class Program:
                       i, self.fresh(c, *other, scale=scale))
 
     def island(self, c):
-        """The same values without a graph, or an op that is not recorded."""
+        """Detach a value, or run an op that is not recorded."""
         i = self.some(c)
         if i is None:
             return
@@ -612,7 +613,7 @@ class Program:
             self.same(f"no_grad: {name}", lambda x: getattr(x, name)(), i, mode="no_grad")
 
     def block(self, c):
-        """A part of the graph that is computed again in backward."""
+        """Add a part of the graph that backward computes again."""
         i = self.some(c)
         if i is None:
             return
@@ -675,11 +676,11 @@ class Program:
         if not all(map(self.differentiable, targets)):
             return
         if args[0] not in targets and self.ours.values[args[0]].is_leaf:
-            return  # PyTorch calls the hooks of a leaf that is a root, whether or not its gradient is asked for
+            return  # PyTorch calls the hooks of a leaf that is a root, even if its gradient is not requested
         if self.theirs and len(targets) > 1 and any(hook and hook[0] in targets for hook in self.hooks):
-            return  # PyTorch gives the gradient before the hook if the target leads to another target
+            return  # PyTorch returns the gradient before the hook if the target leads to another target
         if self.theirs and any(self.hooks) and self.parts.intersection(targets):
-            return  # PyTorch walks to the node of all parts, and calls the hooks on the way to another part, too
+            return  # PyTorch walks to the node of all parts, and calls the hooks of other parts, too
         if self.theirs and "second" in self.used and not all(self.ours.values[t].is_leaf for t in targets):
             return
         i, cotangent, retain, create_graph = args
@@ -699,13 +700,13 @@ class Program:
         return range(before, len(self.base))
 
     def take_grad(self, c):
-        """The gradient of a leaf as a value of the program, as for a gradient penalty."""
+        """Make the gradient of a leaf a value of the program, as for a gradient penalty."""
         i = self.some(c, lambda x: x.grad is not None and x.is_leaf)
         if i is not None and (self.theirs is None or self.theirs.values[i].grad is not None):
             self.do(f"v{i}", "take_grad", i)
 
     def finish(self):
-        """A last backward, from several values at once."""
+        """Run a last backward, from several values at once."""
         roots = [i for i in range(len(self.base)) if i not in self.dead and self.differentiable(i)][-12:]
         if not roots or self.over:
             return
@@ -750,7 +751,7 @@ LARGE = [(64, 65), (130, 33), (257,), (2, 8, 12, 12), (4, 33, 40), (65,), (33, 1
 
 @pytest.mark.torch
 @pytest.mark.filterwarnings("ignore:Using backward")  # backward(create_graph=True) makes a cycle in PyTorch
-def test_values_gradients_and_refusals_are_those_of_pytorch():
+def test_values_gradients_and_refusals_are_pytorchs():
     for seed in range(SEED, SEED + PROGRAMS):
         random_program(seed, steps=30, theirs=Theirs())
 
@@ -779,8 +780,8 @@ def bits(program):
 
 
 @pytest.mark.parametrize(("make", "count"), [(random_program, PROGRAMS), (kernel_program, 12)])
-def test_threads_do_not_disturb_one_another(in_threads, make, count):
-    """Each of four threads runs programs of its own; all give the bits that they give alone."""
+def test_threads_do_not_disturb_each_other(in_threads, make, count):
+    """Four threads run different programs; each program gives the same bits as alone."""
     alone = [bits(make(seed)) for seed in range(count)]
     together: list = [None] * count
 

@@ -1,6 +1,6 @@
-"""All that README and docs/ show is run: Python blocks as they stand, commands as far as a test may.
+"""Runs everything that README and docs/ show: Python blocks, and commands as far as a test may run them.
 
-A page that says so is one program, whose blocks go on from one another.
+A page may say that it is one program, in which each block continues the one before.
 """
 
 import os
@@ -34,7 +34,7 @@ def test_python_block_runs(code, tmp_path, monkeypatch):
     exec(compile(code, "block", "exec"), {"__name__": "block"})
 
 
-def test_mermaid_block_is_what_the_python_block_before_it_prints(tmp_path, monkeypatch, capsys):
+def test_a_mermaid_block_is_the_output_of_the_python_block_before_it(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     pairs = [pair for page in PAGES
              for pair in re.findall(r"^```python\n([^`]*)^```\n\n```mermaid\n([^`]*)^```", page.read_text(), re.M)
@@ -49,7 +49,7 @@ def test_readme_is_short():
     assert len(PAGES[0].read_text().splitlines()) <= 160
 
 
-def test_readme_quotes_multiplication_as_it_stands():
+def test_readme_quotes_the_current_multiplication():
     quoted, = re.findall(r"^```py\n(.*?)^```", PAGES[0].read_text(), re.M | re.S)
     assert f"\n{quoted}\n" in (ROOT / "tinygrad_like" / "ops" / "elementwise.py").read_text()
 
@@ -79,7 +79,7 @@ def commands():
 def test_command_works(command, tmp_path):
     words = shlex.split(command)
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    if words[0] == "make":  # what it would do; the targets themselves are run by whoever runs this test
+    if words[0] == "make":  # only show its commands
         subprocess.run(["make", "-n", *words[1:]], cwd=ROOT, check=True, capture_output=True)
     elif words[0] == "mpiexec" or words[2:] and words[2].startswith("demos."):  # tests/distributed and demos run these
         words = words[words.index("python"):]
@@ -105,9 +105,9 @@ def test_links_lead_somewhere():
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-def test_files_that_are_named_exist():
-    """In pages, in docstrings and in comments: a name of a file is that of one, with as much of its folders."""
-    others = {"nn.py", "config.json", "script.py", "my_ops.py", "my_model.py"}  # those of a user
+def test_named_files_exist():
+    """Pages, docstrings and comments name files that exist, with the right folders."""
+    others = {"nn.py", "config.json", "script.py", "my_ops.py", "my_model.py"}  # a user's files
     code = [path for room in ("tinygrad_like", "nn", "optim") for path in (ROOT / room).rglob("*.py")]
     folders = ("tinygrad_like", "nn", "optim", "demos", "benchmarks", "docs", "handbook", "tests")
     files = {path.relative_to(ROOT).as_posix() for folder in folders for path in (ROOT / folder).rglob("*.*")}
@@ -140,6 +140,6 @@ def test_capture_says_what_each_of_its_files_does():
     (r"\[(\d+) programs\]\(docs/programs", len(list((ROOT / "docs/programs").glob("*.py"))), 0),
     (r"(\d+) idioms run with only", (ROOT / "tests/compat/idioms.txt").read_text(encoding="utf-8").count("### "), 10),
 ])
-def test_what_the_pages_count_is_so(said, count, off):
+def test_counts_in_the_pages_are_right(said, count, off):
     found = [int(n) for page in PAGES for n in re.findall(said, page.read_text())]
     assert found and all(abs(n - count) <= off for n in found), f"{found} for {count}"

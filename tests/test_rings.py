@@ -1,4 +1,4 @@
-"""Each ring can be missing: the rest imports nothing of it, says what is not there, and trains. See rings.py."""
+"""Each ring can be missing: the rest imports nothing of it, names what is missing, and trains. See rings.py."""
 
 import pytest
 
@@ -47,9 +47,9 @@ for name, place in rings.NAMES.items():
 
 
 @pytest.mark.parametrize("ring", rings.RINGS)
-def test_the_rest_trains(tmp_path, ring):
+def test_the_rest_trains_without_a_ring(tmp_path, ring):
     if rings.missing(ring):
-        pytest.skip("is missing anyway")
+        pytest.skip("the ring is missing anyway")
     run(without(ring, folder=tmp_path / "tree"), "-W", "error", "-c", TRAINING, ring, check=True)
 
 

@@ -20,6 +20,6 @@ def test_losses_and_weights_are_pytorchs(name):
     for name, w in our_weights.items():
         assert (w.detach().numpy() != before[name]).any(), f"{name} does not learn"
         w, expected = w.detach().numpy(), their_weights[name].detach().numpy()
-        # Adam takes a step of one size where a gradient is next to nothing, and rounding decides about its sign.
+        # Adam's step keeps its size if a gradient is nearly zero, and rounding decides the sign.
         assert w == pytest.approx(expected, rel=1e-4, abs=1e-3), name
         assert (~np.isclose(w, expected, rtol=1e-4, atol=1e-4)).mean() < 1e-3, name

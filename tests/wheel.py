@@ -1,7 +1,8 @@
-"""Run the Python programs of pages with what is installed, outside of the tree: PYTHON tests/wheel.py README.md ...
+"""Run the Python programs of pages with the installed package, outside the tree: PYTHON tests/wheel.py README.md ...
 
-Each in a process of its own and an empty folder. Ends with 1 if one fails, or if the packages are those of the tree;
-and with --compiled, which comes first, if one compiles a kernel, though the wheel brought kernels for this processor.
+Each runs in its own process and an empty folder. The exit status is 1 if one fails, if the packages are those of the
+tree, or, with --compiled as the first argument, if one compiles a kernel although the wheel has kernels for this
+processor.
 """
 
 import os
@@ -36,7 +37,7 @@ compiled = pages[0] == "--compiled" and run(AVAILABLE).strip() != "[]"
 
 places = run(WHERE).split()
 if any(Path(place).is_relative_to(HERE) for place in places):
-    raise SystemExit(f"this is not what is installed: {places}")
+    raise SystemExit(f"these packages are not the installed ones: {places}")
 programs = [code for page in pages if page != "--compiled"
             for code in re.findall(r"^```python\n(.*?)^```", Path(page).read_text(), re.M | re.S)]
 for program in programs:

@@ -5,7 +5,7 @@ import pytest
 
 @pytest.fixture
 def no_pictures(monkeypatch):
-    """Drawing takes longer than what is drawn."""
+    """Skip drawing, which takes longer than training."""
     from demos import figures
 
     for name in ("training_curves", "training_report"):
@@ -14,7 +14,7 @@ def no_pictures(monkeypatch):
 
 @pytest.fixture
 def shown(tmp_path, capsys):
-    """Run a demo, which draws one picture into a new folder; what it returns and the lines that it prints."""
+    """Run a demo that draws a picture into a new folder; return its result and the lines that it prints."""
     def run(name, *options):
         path = tmp_path / "new" / f"{name}.png"
         found = import_module(f"demos.{name}").main([*options, "--out", str(path)])

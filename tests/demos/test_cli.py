@@ -1,4 +1,4 @@
-"""What the demos share: arguments, messages of one line, Ctrl-C, locks, and that nothing else is installed."""
+"""The demos' command line: arguments, one-line messages, Ctrl-C, locks, and missing extras."""
 
 import argparse
 import os
@@ -33,14 +33,14 @@ def program(run, **types):
     (cli.number(above=0, most=10), ["10", "1e-9"], ["0", "11", "nan", "inf", "x"], "a number above 0 and at most 10"),
     (cli.number(least=0, below=1), ["0", "0.9"], ["1", "-0.1"], "a number at least 0 and below 1, not "),
 ])
-def test_numbers(kind, good, bad, message):
+def test_number_arguments_have_limits(kind, good, bad, message):
     assert [kind(text) for text in good] == [float(text) for text in good]
     for text in bad:
         with pytest.raises(argparse.ArgumentTypeError, match=message):
             kind(text)
 
 
-def test_files_and_folders(tmp_path):
+def test_file_and_folder_arguments_are_checked(tmp_path):
     (tmp_path / "f").write_text("")
     assert cli.file(str(tmp_path / "f")) == tmp_path / "f"
     assert cli.folder(str(tmp_path / "new" / "er")) == tmp_path / "new" / "er"
@@ -57,7 +57,7 @@ def test_files_and_folders(tmp_path):
     (ValueError("wrong"), "error: wrong"), (OSError(28, "No space left on device", "x.csv"), "error: x.csv: No space"),
     (MemoryError(), "error: out of memory"), (FloatingPointError("nan"), "error: nan"),
 ])
-def test_errors_are_one_line_unless_more_is_wanted(error, message):
+def test_errors_are_one_line_unless_traceback_is_passed(error, message):
     def run(args):
         raise error
 
@@ -72,7 +72,7 @@ def test_a_mistake_in_the_program_keeps_its_traceback():
         program(lambda args: len(3))([])
 
 
-def test_refused_as_argparse_does(capsys):
+def test_refused_arguments_look_like_argparses(capsys):
     with pytest.raises(SystemExit) as stop:
         program(lambda args: cli.refuse("--x", "is too large"))([])
     lists = "\npython -m demos.test --help lists the options\n"
@@ -82,7 +82,7 @@ def test_refused_as_argparse_does(capsys):
     assert capsys.readouterr().err.endswith(f"arguments: --epohcs 3; did you mean --epochs?{lists}")
 
 
-def test_one_run_at_a_time(tmp_path):
+def test_only_one_run_writes_to_a_path(tmp_path):
     path = tmp_path / "new" / "mlp"
     with cli.claim([path]):
         with pytest.raises(ValueError, match=rf"another run, process {os.getpid()}, is writing .*mlp\.\*"):
@@ -90,7 +90,7 @@ def test_one_run_at_a_time(tmp_path):
                 pass
         with cli.claim([tmp_path / "new" / "other"]):
             pass
-    with cli.claim([path]):  # nor does a lock that a killed run has left keep anyone out
+    with cli.claim([path]):  # a killed run's lock keeps no one out either
         pass
     assert not list((tmp_path / "new").iterdir())
     path.with_suffix(".lock").write_text("1\n")
@@ -98,7 +98,7 @@ def test_one_run_at_a_time(tmp_path):
         pass
 
 
-def test_interrupts_say_how_to_go_on(tmp_path, capsys):
+def test_an_interrupted_run_says_how_to_continue(tmp_path, capsys):
     def run(args):
         with cli.claim([tmp_path / "a", tmp_path / "b"], args.resume is not None):
             if args.save is not None:
@@ -114,7 +114,7 @@ def test_interrupts_say_how_to_go_on(tmp_path, capsys):
         assert stop.value.code == 130 and message in printed and len(printed.strip().splitlines()) == 1
 
 
-def test_what_there_is_to_run_is_listed():
+def test_all_demos_are_listed():
     listed = subprocess.run([sys.executable, "-m", "demos"], env=ENV, capture_output=True, text=True, check=True).stdout
     assert [line.split()[2] for line in listed.splitlines()[:-1]] == [f"demos.{demo}" for demo in DEMOS]
 
@@ -137,7 +137,7 @@ for demo in demos:
 """
 
 
-def test_help_and_what_is_missing_without_the_extras(tmp_path):
+def test_without_the_extras_help_works_and_demos_say_what_is_missing(tmp_path):
     rest = [demo for demo in DEMOS if demo != "predict"]  # it wants images
     helps, missing = (
         subprocess.run([sys.executable, "-c", NO_EXTRAS, options, ROOT / "demos", *demos], env=ENV, cwd=tmp_path,
@@ -151,7 +151,7 @@ def test_help_and_what_is_missing_without_the_extras(tmp_path):
 
 
 def interrupted(options, ready, cwd, presses=1):
-    """Start a demo, send Ctrl-C once its output so far and its files are `ready`; its exit code and all it printed."""
+    """Start a demo, send Ctrl-C once its output is `ready`; return its exit code and output."""
     with (cwd / "printed").open("w+") as printed:
         process = subprocess.Popen([sys.executable, "-u", "-m", *options], cwd=cwd, env=ENV, stdout=printed,
                                    stderr=subprocess.STDOUT)
@@ -183,15 +183,15 @@ print("goes on")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
-def test_ctrl_c_where_an_exception_would_be_lost():
+def test_ctrl_c_ends_the_program_even_in_a_destructor():
     ended = subprocess.run([sys.executable, "-c", LOST], env=ENV, capture_output=True, text=True)
     assert (ended.returncode, ended.stdout) == (130, "")
     assert ended.stderr == "\ninterrupted before the run began\n"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
-def test_ctrl_c_while_what_draws_is_imported(monkeypatch):
-    """A compiled module that is imported by half makes Python crash when it ends."""
+def test_ctrl_c_waits_until_matplotlib_is_imported(monkeypatch):
+    """A half imported compiled module makes Python crash at exit."""
     pytest.importorskip("matplotlib")
     from demos import figures
 
@@ -209,7 +209,7 @@ RUN = ["demos.train", "--model", "mlp", "--epochs", "30"]
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
 @pytest.mark.parametrize("moment, presses", [("import", 1), ("an epoch", 2)])
-def test_ctrl_c(tmp_path, moment, presses):
+def test_ctrl_c_saves_and_says_how_to_continue(tmp_path, moment, presses):
     pytest.importorskip("matplotlib")
     ready = {"import": lambda text: time.sleep(0.3) or True, "an epoch": lambda text: text.count("\n") > 6}[moment]
     code, printed = interrupted([*RUN, "--out", "run"], ready, tmp_path, presses)

@@ -1,4 +1,4 @@
-"""What the demos share: options that are refused, tables, legends, and pictures that are written whole."""
+"""All demos: refused options, tables, legends, and pictures written whole."""
 
 import shlex
 from importlib import import_module
@@ -13,7 +13,7 @@ from demos import augmentations, cli, figures
 from tinygrad_like import Tensor, manual_seed
 
 
-def test_augmentations(tmp_path, capsys):
+def test_augmentations_are_drawn(tmp_path, capsys):
     augmentations.main(["--rows", "2", "--columns", "2", "--out", str(tmp_path / "new")])
     printed = capsys.readouterr().out.splitlines()
     assert len(printed) == 13
@@ -80,7 +80,7 @@ REFUSED = """
 
 
 @pytest.mark.parametrize("line", REFUSED.strip().splitlines())
-def test_options_that_make_no_sense_are_refused(line, capsys, tmp_path, monkeypatch):
+def test_bad_options_are_refused(line, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     command, message = line.split(" | ")
     demo, *options = shlex.split(command.replace("FILE", __file__))
@@ -105,7 +105,7 @@ def test_a_picture_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [before]
 
 
-def test_quick_is_what_its_help_says_and_gives_way_to_options():
+def test_quick_sets_the_options_in_its_help_and_yields_to_others():
     parser = cli.parser("name", "", draws=True, seeds=3, quick=dict(sizes=[1, 2], seeds=1))
     parser.add_argument("--sizes", type=cli.whole(), nargs="+", default=[4])
     assert "it sets --sizes 1 2 --seeds 1" in " ".join(parser.format_help().split())
@@ -114,7 +114,7 @@ def test_quick_is_what_its_help_says_and_gives_way_to_options():
         assert (args.sizes, args.seeds) == expected
 
 
-def test_every_case_meets_every_seed():
+def test_every_case_runs_with_every_seed():
     args = cli.parser("name", "", seeds=2).parse_args(["--seed", "5"])
     drawn = figures.over_seeds(args, "ab", lambda case: Tensor.rand(1).item())
     manual_seed(6)

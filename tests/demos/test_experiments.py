@@ -16,7 +16,7 @@ SHOWN = [pytest.param(match[1], match[3], id=match[2])
 
 
 @pytest.mark.parametrize("command, printed", SHOWN)
-def test_a_command_of_the_page_is_valid_and_its_picture_is_there(command, printed):
+def test_a_command_of_the_page_is_valid_and_its_picture_exists(command, printed):
     _, _, module, *options = shlex.split(command)
     args = import_module(module).make_parser().parse_args(options)
     assert printed.endswith(f"picture: {args.out}\n") and printed.count("\n") > 2
@@ -27,7 +27,7 @@ def test_a_command_of_the_page_is_valid_and_its_picture_is_there(command, printe
     assert f"]({args.out.relative_to('docs')})" in PAGE.read_text(encoding="utf-8")
 
 
-def test_numbers_and_pictures_are_written_anew(tmp_path, capsys):
+def test_numbers_and_pictures_are_written_again(tmp_path, capsys):
     page = tmp_path / "docs" / "page.md"
     page.parent.mkdir()
     block = "```console\n$ python -m demos.convolution --at 1 1 --out docs/a.png\n{}```\n"

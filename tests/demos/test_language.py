@@ -1,4 +1,4 @@
-"""The language model runs short: what it prints and leaves on disk, that it goes on, and how it is judged."""
+"""Short runs of the language model: output, files, resuming, and evaluation."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def book(tmp_path):
     return path
 
 
-def test_learns_prints_draws_and_writes_on(book, tmp_path, capsys):
+def test_a_transformer_learns_to_write(book, tmp_path, capsys):
     out = ["--out", str(tmp_path / "new")]
     result = language.main(["--text", str(book), *SMALL, "--steps", "300", "--evaluations", "3", "--lr", "1e-2", *out])
     printed = capsys.readouterr().out
@@ -38,7 +38,7 @@ def test_learns_prints_draws_and_writes_on(book, tmp_path, capsys):
     assert sum(w in "one two three four five six seven eight nine ten".split() for w in words) > len(words) / 2
 
 
-def test_a_recurrent_network_learns_to_write_too(book, tmp_path, capsys):
+def test_a_recurrent_network_learns_to_write(book, tmp_path, capsys):
     kind = "gru"
     out = ["--model", kind, "--out", str(tmp_path)]
     small = ["--d-model", "24", "--layers", "1", "--context", "16", "--batch-size", "8"]
@@ -49,7 +49,7 @@ def test_a_recurrent_network_learns_to_write_too(book, tmp_path, capsys):
     assert language.main(["--generate", "one two", "--length", "20", *out]).startswith("one two")
 
 
-def test_an_interrupted_run_goes_on_to_the_same_end(book, tmp_path, monkeypatch, capsys):
+def test_a_resumed_run_ends_like_an_uninterrupted_one(book, tmp_path, monkeypatch, capsys):
     options = ["--text", str(book), *SMALL, "--steps", "12", "--evaluations", "3"]
     whole = language.main([*options, "--out", str(tmp_path / "whole")])
 
@@ -72,13 +72,14 @@ def test_an_interrupted_run_goes_on_to_the_same_end(book, tmp_path, monkeypatch,
     capsys.readouterr()
     with pytest.raises(SystemExit, match="error: .*other settings .steps per evaluation: 4 then, 3 now"):
         language.main([*options, *out, "--resume", "--steps", "9"])
-    language.main([*options, *out, "--resume", "--steps", "16", "--evaluations", "4", "--length", "20"])  # one more
+    # One more evaluation
+    language.main([*options, *out, "--resume", "--steps", "16", "--evaluations", "4", "--length", "20"])
     assert len((tmp_path / "parts" / "language.csv").read_text().splitlines()) == 5
 
 
 @pytest.mark.parametrize("context", [7, 8])
 @pytest.mark.parametrize("length", [2, 9, 10, 17, 40])
-def test_bits_are_those_of_each_token_given_what_the_window_shows(length, context):
+def test_bits_are_those_of_each_token_given_its_window(length, context):
     manual_seed(0)
     model = nn.LanguageModel(7, 16, 1, 2, positions="rotary")
     for parameter in model.parameters():
@@ -96,6 +97,6 @@ def test_bits_are_those_of_each_token_given_what_the_window_shows(length, contex
         assert got[t - 1] == pytest.approx(-ops.log_softmax(logits)[tokens[t]] / np.log(2), rel=1e-4)
 
 
-def test_without_a_model_there_is_nothing_to_go_on_writing_with(tmp_path):
+def test_generating_needs_a_trained_model(tmp_path):
     with pytest.raises(SystemExit, match="error: .*there is no file"):
         language.main(["--generate", "x", "--out", str(tmp_path)])

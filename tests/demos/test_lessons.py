@@ -1,4 +1,4 @@
-"""What each demo says, in its quick version: it makes one picture, and its claim holds."""
+"""Each demo in its quick version: it draws one picture, and its claim holds."""
 
 from itertools import combinations
 
@@ -51,11 +51,11 @@ def test_activation_derivatives_are_the_slopes_of_the_curves(name):
     assert np.allclose(slope[smooth], derivative[1:-1][smooth], atol=1e-3)
 
 
-def test_activations(shown):
+def test_activations_are_drawn(shown):
     shown("activations", "--points", "200")
 
 
-def test_mixed_labels_in_words():
+def test_mixed_labels_are_put_into_words():
     assert augmentations.in_words(np.array([0, 0.3, 0, 0.7])) == "70% 3, 30% 1"
     assert augmentations.in_words(np.array([0, 0, 1.0])) == "100% 2"
 
@@ -105,7 +105,7 @@ def test_the_residual_net_survives(shown):
     assert residual[:4].mean() > 0.8 > 0.6 > plain[:4].mean()
 
 
-def test_only_an_activation_makes_layers_more_than_one(shown):
+def test_layers_without_an_activation_collapse_to_one(shown):
     (right, difference, rest), printed = shown("linear_collapse", "--quick")
     line, deep, relu, tanh = (float(values[0, 0]) for values in right.values())
     assert max(line, deep) < 0.75 < 0.95 < min(relu, tanh)
@@ -122,7 +122,7 @@ def test_l1_and_spred_make_weights_zero(shown):
 
 
 @pytest.mark.parametrize("c", [0.1, 0.7, 1.5])
-def test_minima_are_where_the_gradient_is_that_of_the_penalty(c):
+def test_at_minima_the_gradient_cancels_the_penaltys(c):
     w = norm_geometry.ridge(c)
     np.testing.assert_allclose((w - BEST) @ CURVATURE + 2 * c * w, 0, atol=1e-12)
     w = norm_geometry.lasso(c)
@@ -208,7 +208,7 @@ def test_the_decoder_looks_backwards(shown):
     assert len(printed) == 11
 
 
-def test_the_test_pairs_are_understood_long_after_the_others(shown):
+def test_test_pairs_are_learned_long_after_training_pairs(shown):
     found, printed = shown("grokking", "--quick")
     (decayed,), (plain,) = found.values()
     learned = grokking.passes(decayed, 2)
@@ -225,7 +225,7 @@ def test_each_pair_is_learned_or_tested():
     np.testing.assert_array_equal(test_sums, test_pairs.sum(axis=1) % 5)
 
 
-def test_an_output_depends_on_what_is_averaged_over(shown):
+def test_an_output_depends_on_the_averaged_axes(shown):
     found, _ = shown("norm_axes")
     i, c, y, x = norm_axes.OUTPUT
     expected = {name: np.zeros((4, 6) if "vectors" in name else (4, 6, 3, 3), bool) for name in norm_axes.AVERAGES}
@@ -240,7 +240,7 @@ def test_an_output_depends_on_what_is_averaged_over(shown):
         np.testing.assert_array_equal(chosen, expected[name])
 
 
-def test_what_normalization_bears(shown):
+def test_norms_bear_large_rates_and_batch_norm_needs_large_batches(shown):
     panels = {panel: {name: values[0].tolist() for name, values in lines.items()}
               for panel, lines in shown("normalization", "--quick", "--passes", "2")[0].items()}
     tiny, usual = panels["size"]["BatchNorm"]
@@ -252,7 +252,7 @@ def test_what_normalization_bears(shown):
     assert updated[0] == frozen[0] > 0.8 and frozen[-1] > frozen[0] - 0.02 > updated[-1]
 
 
-def test_each_method_does_what_it_is_for(shown):
+def test_each_regularizer_has_its_effect(shown):
     results, printed = shown("regularization", "--quick", "--seeds", "1")
     assert printed[0] == "150 training images, 15% of them mislabelled; 359 test images"
     assert [line[2:18].strip() for line in printed[2:]] == list(results) == list(regularization.METHODS)
@@ -265,7 +265,7 @@ def test_each_method_does_what_it_is_for(shown):
     assert min(columns["augmentation"][2], columns["dropout"][2], columns["L2"][2]) < columns["none"][2]
 
 
-def test_the_four_ways_are_one_layer_and_features_are_found(shown):
+def test_four_ways_compute_one_layer_and_features_are_learned(shown):
     shares = shown("vectorization", "--quick")[0]
     inputs, _, learned = (shares[name].mean(axis=0) for name in vectorization.FOUND)
     assert (learned > 0.8).all() and inputs[1] < 0.1 and (learned > inputs).all()
@@ -297,7 +297,7 @@ def test_noise_is_ridge(shown):
     np.testing.assert_allclose(x.T @ (x @ w - y) / len(x) + 0.49 * w, 0, atol=1e-9)
 
 
-def test_only_distances_carry_over(shown):
+def test_only_relative_positions_extend_to_longer_inputs(shown):
     found = shown("positions", "--quick", "--steps", "250")[0]
     assert set(found) == set(positions.KINDS)
     inside, beyond = slice(0, 6), slice(8, None)
@@ -306,7 +306,7 @@ def test_only_distances_carry_over(shown):
     assert found["rotary"][:, inside].mean() > 0.8 and found["rotary"][:, beyond].mean() > 0.7
 
 
-def test_layers_of_3x3_see_3_5_7_9_pixels(shown):
+def test_stacked_3x3_layers_see_3_5_7_9_pixels(shown):
     fields = shown("sobel")[0]
     for layers, field in fields.items():
         assert ((field > 0).any(axis=0).sum(), (field > 0).any(axis=1).sum()) == (2 * layers + 1,) * 2
@@ -338,7 +338,7 @@ def test_the_rule_is_learned_before_the_mistakes(shown):
     assert overfitting.make_parser().parse_args(["--quick"]).epochs == 60
 
 
-def test_features_carry_over(shown):
+def test_pretrained_features_help(shown):
     scores, printed = shown("finetune", "--quick", "--seeds", "1", "--images", "6000", "--steps", "25")
     assert printed[0].startswith("a net trained on 0, 1, 2, 3, 4, 5, 6: 9")
     assert list(scores) == ["new head", "whole net", "from scratch"]
@@ -347,7 +347,7 @@ def test_features_carry_over(shown):
     assert means["whole net"].mean() > means["from scratch"].mean() - 0.03
 
 
-def test_a_net_from_disk(shown, tmp_path, no_pictures):
+def test_finetuning_starts_from_a_net_on_disk(shown, tmp_path, no_pictures):
     train.main(["--model", "resnet_s", "--width", "32", "--epochs", "1", "--out", str(tmp_path)])
     _, printed = shown("finetune", "--net", str(tmp_path / "resnet_s_digits_split0.safetensors"), "--classes", "1", "7",
                        "--examples", "3", "--seeds", "1", "--steps", "20")
@@ -355,7 +355,7 @@ def test_a_net_from_disk(shown, tmp_path, no_pictures):
 
 
 @pytest.mark.parametrize("method", finetune.METHODS)
-def test_what_each_method_trains(method):
+def test_each_finetuning_method_trains_its_layers(method):
     manual_seed(0)
     trained = MODELS["mlp"].build((1, 8, 8), 5, 16, 2)
     net = {"model": "mlp", "shape": [1, 8, 8], "classes": list("01234"), "width": 16, "depth": 2}
@@ -368,14 +368,14 @@ def test_what_each_method_trains(method):
     assert all(np.array_equal(before[name], t.numpy()) for name, t in trained.state_dict().items())
 
 
-def test_filters_of_a_net_trained_here(shown):
+def test_filters_and_maps_have_their_sizes(shown):
     maps, printed = shown("filters", "--quick")
     assert {name: m.shape for name, m in maps.items()} == {
         "conv1": (16, 8, 8), "layer1": (16, 8, 8), "layer2": (32, 4, 4), "layer3": (64, 2, 2)}
     assert any("layer3    64 maps of 2 x 2" in line for line in printed)
 
 
-def test_feature_maps_are_what_the_layers_make():
+def test_feature_maps_are_the_layers_outputs():
     model = MODELS["resnet8"].build((1, 8, 8), 10, 4, 1).eval()
     image = np.random.default_rng(0).random((1, 8, 8), np.float32)
     model.train()

@@ -18,7 +18,7 @@ def net(tmp_path_factory):
     return out / "mlp_digits_split0.safetensors"
 
 
-def test_reads_digits_from_files(net, tmp_path, capsys):
+def test_digits_are_read_from_files(net, tmp_path, capsys):
     images, labels = load_digits()
     paths = [tmp_path / name for name in ("a.png", "b.jpg", "c.png")]
     pixels = [(255 * images[i, 0]).astype(np.uint8) for i in range(3)]
@@ -31,7 +31,7 @@ def test_reads_digits_from_files(net, tmp_path, capsys):
     printed = capsys.readouterr().out.splitlines()
     assert len(printed) == 27 and printed[26].count("%") == 3
     assert printed[8].startswith(f"{paths[0]}: {labels[0]} {probabilities[0].max():.1%}  ")
-    assert printed[:8] == predict.in_characters(pixels[0] / pixels[0].max()).splitlines()  # what it saw
+    assert printed[:8] == predict.in_characters(pixels[0] / pixels[0].max()).splitlines()  # the image as read
 
 
 def test_a_photograph_is_scaled_as_a_whole(tmp_path):
@@ -46,7 +46,7 @@ def test_a_photograph_is_scaled_as_a_whole(tmp_path):
 
 @pytest.mark.parametrize("data", ["digits", "mnist", "fashion"])
 @pytest.mark.parametrize("ink", [255, 0])
-def test_size_place_and_light_make_no_difference(tmp_path, data, ink):
+def test_size_place_and_brightness_make_no_difference(tmp_path, data, ink):
     frame, size = DATA[data].frame, 8 if data == "digits" else 28
     shape = np.zeros((24, 12), bool)
     shape[:4] = shape[:, :4] = True  # the Greek letter gamma
@@ -64,7 +64,7 @@ def test_size_place_and_light_make_no_difference(tmp_path, data, ink):
     assert abs(rows[-1] + 1 - rows[0] - frame.rows) <= 1
 
 
-def test_drawings_on_nothing_are_on_white(tmp_path):
+def test_transparent_pixels_are_white(tmp_path):
     pixels = np.zeros((8, 8, 4), np.uint8)
     pixels[2:6, 3:5, 3] = 255  # black where it is not transparent
     Image.fromarray(pixels).save(tmp_path / "x.png")
@@ -72,7 +72,7 @@ def test_drawings_on_nothing_are_on_white(tmp_path):
     assert image[0, 2:6, 3:5].min() == 1 and image.sum() == 8
 
 
-def test_what_cannot_be_read(net, tmp_path, capsys):
+def test_unreadable_and_empty_images_are_reported(net, tmp_path, capsys):
     (tmp_path / "x.png").write_text("no image")
     with pytest.raises(SystemExit, match="error: .*x.png cannot be read as an image"):
         predict.main(["--net", str(net), str(tmp_path / "x.png")])

@@ -22,7 +22,7 @@ def save(path, net):
 
 @pytest.mark.parametrize("name, norm", [(name, norm) for name, model in MODELS.items()
                                         for norm in [None, *model.norms]])
-def test_a_net_comes_back(tmp_path, name, norm):
+def test_a_saved_net_is_restored(tmp_path, name, norm):
     parts = {"norm": norm, "activation": "silu", "dropout": 0.25} if norm else {}
     for width, depth in ((16, 1), (32, 3)):
         model = MODELS[name].build((1, 8, 8), 10, width, depth, **parts)
@@ -44,13 +44,13 @@ def test_a_net_comes_back(tmp_path, name, norm):
     {"norm": "unknown"}, {"norm": ["batch"]}, {"activation": "unknown"}, {"dropout": 2}, {"dropout": "0.1"},
     {"model": "resnet8", "norm": "rms"},
 ], ids=str)
-def test_a_description_that_makes_no_sense_is_refused(tmp_path, net):
+def test_a_malformed_description_is_refused(tmp_path, net):
     save(tmp_path / "n", net)
     with pytest.raises(ValueError, match=f"{tmp_path}/n has an invalid description of its net"):
         load_net(tmp_path / "n")
 
 
-def test_weights_of_something_else_are_refused(tmp_path):
+def test_other_weights_are_refused(tmp_path):
     save_weights(MODELS["mlp"].build((1, 8, 8), 10, 4, 1), tmp_path / "n")
     with pytest.raises(ValueError, match="does not describe the net of its weights"):
         load_net(tmp_path / "n")

@@ -1,4 +1,4 @@
-"""The Transformer that sorts: its strings, its training, and the picture of what it looks at."""
+"""The Transformer that sorts: its strings, its training, and its attention maps."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from tinygrad_like import Tensor, manual_seed
 from tinygrad_like.training import load_weights
 
 
-def test_strings_of_the_test_are_no_others():
+def test_training_and_test_strings_are_disjoint():
     train, test = sort.strings(6, 5000, 200, np.random.default_rng(0))
     assert not set(train) & set(test)
     assert len(set(train)) == len(train) and len(set(test)) == len(test)
@@ -22,7 +22,7 @@ def test_strings_of_the_test_are_no_others():
     assert all(word.isdecimal() for word in train + test)
 
 
-def test_writes_up_to_the_end_token():
+def test_writing_stops_at_the_end_token():
     class Net:
         def generate(self, source, start, end, max_new_tokens):
             assert source.shape == (2, 4) and (start, end, max_new_tokens) == (11, 12, 5)
@@ -31,7 +31,7 @@ def test_writes_up_to_the_end_token():
     assert sort.write(Net(), ["121", "0"]) == ["12122", "0"]
 
 
-def test_learns_short_strings(tmp_path, capsys):
+def test_the_model_learns_short_strings(tmp_path, capsys):
     right = sort.main(["--task", "sort", "--length", "3", "--examples", "800", "--epochs", "12", "--batch-size", "32",
                        "--d-model", "32", "--layers", "1", "--lr", "5e-3", "--out", str(tmp_path / "new")])
     printed = capsys.readouterr().out
@@ -45,7 +45,7 @@ def test_learns_short_strings(tmp_path, capsys):
     assert sort.exact(net, test, "sort").mean() == right
 
 
-def test_attention_maps_are_those_of_the_layers_and_the_hooks_go():
+def test_attention_maps_are_the_layers_and_hooks_are_removed():
     manual_seed(0)
     model = nn.ViT(8, 4, 10, 16, 2, 2, channels=1).eval()
     images = Tensor.randn(3, 1, 8, 8)

@@ -1,4 +1,4 @@
-"""Characters by number, n-grams, and texts to learn from and to be judged on."""
+"""Characters as numbers, n-grams, and texts for training and test."""
 
 import sysconfig
 from pathlib import Path
@@ -11,7 +11,7 @@ from demos.text import UNKNOWN, Characters, NGram, Windows
 from tinygrad_like import manual_seed
 
 
-def test_characters():
+def test_characters_are_encoded_and_decoded():
     characters = Characters.of("abracadabra é" * 3, least=6)
     assert characters.characters == UNKNOWN + "abr" and len(characters) == 4
     tokens = characters.encode("bad é")
@@ -19,7 +19,7 @@ def test_characters():
     assert characters.decode(tokens) == "ba" + 3 * UNKNOWN
 
 
-def test_bigram_by_hand():
+def test_a_bigram_model_equals_one_computed_by_hand():
     """Of 0 1 0 0 1 2: the pairs are 01 twice, 10, 00 and 12 once. Discount of pairs: 3 / (3 + 2) = 0.6.
 
     0 comes after two different tokens (1, 0), 1 after one (0), 2 after one (1): of 4 kinds of pairs. Discount of single
@@ -77,7 +77,7 @@ def test_a_file_is_split_into_beginning_and_end(tmp_path):
         text.split_text(path, 100, 100)
 
 
-def test_windows():
+def test_windows_are_random_pieces_with_their_next_characters():
     manual_seed(0)
     windows = Windows(np.arange(100), context=8, batch=5, steps=3)
     batches = [(x.numpy(), y.numpy()) for x, y in windows]

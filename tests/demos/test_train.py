@@ -63,21 +63,21 @@ def test_every_optimizer_and_schedule_learns(tmp_path, optimizer, schedule, no_p
     assert ("val_accuracy" in result.rows[0]) == (schedule == "plateau")
 
 
-def test_digits_are_read_as_well_as_promised(tmp_path, capsys, no_pictures):
+def test_digits_are_read_with_the_promised_accuracy(tmp_path, capsys, no_pictures):
     results = train.main(["--model", "mlp", "--repeat-splits", "0,1", "--out", str(tmp_path)])
     mean = np.mean([r.accuracy for r in results])
     assert mean >= 0.972
-    table = capsys.readouterr().out.rpartition("\nmodel ")[2]  # after it, what compiling took, if it took long
+    table = capsys.readouterr().out.rpartition("\nmodel ")[2]  # followed by the compilation time, if long
     assert table.splitlines()[3].split()[2:4] == ["mean", f"{mean:.2%}"]
 
 
 @pytest.mark.slow
-def test_a_convolutional_net_reads_them_better(tmp_path, no_pictures):
+def test_a_convolutional_net_reads_digits_better(tmp_path, no_pictures):
     (result,) = train.main(["--model", "resnet8", "--epochs", "10", "--out", str(tmp_path)])
     assert result.accuracy >= 0.97  # with all of its epochs, on average over splits, 98.6 %
 
 
-def test_train_on_idx_files(tmp_path):
+def test_training_reads_idx_files(tmp_path):
     rng = np.random.default_rng(0)
     for part, n in (("train", 60), ("t10k", 20)):
         labels = np.arange(n, dtype=np.uint8) % 10
@@ -96,7 +96,7 @@ def test_train_on_idx_files(tmp_path):
 @pytest.mark.parametrize("options", [
     [], ["--early-stop", "3", "--schedule", "plateau", "--ema", "0.9", "--cutmix", "1"],
 ])
-def test_an_interrupted_run_goes_on_to_the_same_end(tmp_path, monkeypatch, capsys, options, no_pictures):
+def test_a_resumed_run_ends_like_an_uninterrupted_one(tmp_path, monkeypatch, capsys, options, no_pictures):
     base = ["--model", "mlp", "--epochs", "6", "--limit", "300", "--width", "32", "--augment", "light", *options]
     train.main([*base, "--out", str(tmp_path / "whole")])
 
@@ -124,13 +124,13 @@ def test_an_interrupted_run_goes_on_to_the_same_end(tmp_path, monkeypatch, capsy
         assert ours == theirs and len(ours) == 6
 
 
-def test_a_run_that_had_not_begun_begins_when_the_one_before_it_goes_on(tmp_path, no_pictures):
+def test_resuming_also_starts_the_runs_that_had_not_begun(tmp_path, no_pictures):
     options = ["--epochs", "2", "--limit", "200", "--width", "16", "--out", str(tmp_path)]
     train.main([*options, "--model", "mlp"])
     assert [r.model for r in train.main([*options, "--resume"])] == ["mlp", "resnet_s"]
 
 
-def test_more_that_may_be_added_to_a_step(tmp_path, no_pictures):
+def test_l1_clipping_and_accumulation_take_effect(tmp_path, no_pictures):
     def run(*options):
         (result,) = train.main(["--model", "mlp", "--limit", "400", "--epochs", "4", "--width", "32", "--out",
                                 str(tmp_path), *options])
@@ -143,7 +143,7 @@ def test_more_that_may_be_added_to_a_step(tmp_path, no_pictures):
     assert run("--accumulate", "7")[0] < plain[0] / 1000  # an epoch is one step, and the last has the schedule's end
 
 
-def test_early_stopping_uses_images_that_are_neither_trained_on_nor_tested(tmp_path, no_pictures):
+def test_early_stopping_uses_separate_validation_images(tmp_path, no_pictures):
     args = train.parse(["--early-stop", "2"])
     data, plain = train.load(args, 0), train.load(train.parse([]), 0)
     assert len(data.x_train) + len(data.x_val) == len(plain.x_train) and len(data.x_val) == 143
@@ -157,7 +157,7 @@ def test_early_stopping_uses_images_that_are_neither_trained_on_nor_tested(tmp_p
     assert result.accuracy == result.rows[-3]["test_accuracy"]
 
 
-def test_options_from_a_file(tmp_path):
+def test_options_are_read_from_a_file(tmp_path):
     path = tmp_path / "run.toml"
     path.write_text('model = "mlp"\nbatch_size = 32\nlabel-smoothing = 0.2\nrepeat_splits = [0, 2]\n'
                     'tensorboard = true\nmixup = 0.3\n')
@@ -186,7 +186,7 @@ def test_bad_files_are_refused(tmp_path, capsys, text, message):
     assert message in capsys.readouterr().err
 
 
-def test_picture_and_tensorboard_while_it_trains(tmp_path, monkeypatch):
+def test_pictures_and_tensorboard_are_written_during_training(tmp_path, monkeypatch):
     pytest.importorskip("tensorboardX")
     drawn = []
     monkeypatch.setattr(figures, "training_curves", lambda path, title, rows, least: drawn.append(len(rows)))
@@ -206,7 +206,7 @@ def test_every_recipe_builds_a_net_and_knows_its_options(data, model):
     assert net.eval()(Tensor.zeros(2, *shape)).shape == (2, 10)
 
 
-def test_given_options_go_before_the_recipes(monkeypatch):
+def test_options_override_the_recipe(monkeypatch):
     monkeypatch.setitem(recipes.RECIPES, ("digits", "mlp"), dict(width=8, depth=1, epochs=2, batch_size=4, lr=7.0,
                                                                  label_smoothing=0.0, augment="light"))
     options = train.settings(train.parse(["--width", "9", "--label-smoothing", "0.3"]), "mlp")

@@ -1,4 +1,4 @@
-"""Gradients of the ops in which all ranks take part, and what ranks tell each other; asserts on every rank."""
+"""Gradients of ops across ranks, and messages between ranks; every rank asserts."""
 
 import os
 
@@ -12,8 +12,8 @@ from tinygrad_like.training import fit
 
 rank, size = distributed.rank, distributed.size
 rng = np.random.default_rng(rank)
-together = np.random.default_rng(100)  # alike on all ranks
-ROWS = {0: 3, 1: 2, 2: 0, 3: 4}  # of each rank; one that has none gives one that does not count
+together = np.random.default_rng(100)  # the same on all ranks
+ROWS = {0: 3, 1: 2, 2: 0, 3: 4}  # of each rank; a rank without rows passes one that is ignored
 
 
 def checked(f, *inputs, real=True):
@@ -51,7 +51,7 @@ def checked(f, *inputs, real=True):
     assert abs(along(second) - expected) <= 1e-6 * max(1, abs(expected)), (along(second), expected)
 
 
-def test_gradients():
+def test_gradients_across_ranks_are_right():
     checked(lambda x: ops.all_sum(x) ** 2 * (rank + 1), rng.standard_normal((3, 4)))
     count = ROWS[rank]
     total, first = sum(ROWS[r] for r in range(size)), sum(ROWS[r] for r in range(rank))
@@ -63,7 +63,7 @@ def test_gradients():
                     real=count > 0)
 
 
-def test_batch_norm_of_all_rows():
+def test_sync_batch_norm_equals_batch_norm_of_all_rows():
     """The kernel in float32, against batch_norm of all rows in one place, with large means."""
     x = together.standard_normal((7, 5, 6, 6)).astype(np.float32) * 3 + 100
     g, w, b = (together.standard_normal(s).astype(np.float32) for s in (x.shape, 5, 5))
@@ -90,7 +90,7 @@ def test_batch_norm_of_all_rows():
         raise AssertionError("one value has no variance")
 
 
-def test_what_ranks_tell_each_other():
+def test_ranks_reduce_gather_and_broadcast():
     assert distributed.all_reduce(rank + 1) == size * (size + 1) // 2
     assert distributed.all_reduce(np.array([rank, -rank]), "max").tolist() == [size - 1, 0]
     assert distributed.all_reduce(np.float32(rank), "min") == 0 and distributed.all_reduce(2.5).dtype == np.float64
@@ -106,7 +106,7 @@ def test_what_ranks_tell_each_other():
         raise AssertionError("rank 0's error is everyone's")
 
 
-def test_models_of_16_bits():
+def test_16_bit_models_are_broadcast_and_averaged():
     for dtype in "float16", "bfloat16":
         model, x = nn.Linear(3, 2).to(dtype), Tensor([1.5], dtype=dtype)
         model.weight.assign(np.full((2, 3), float(rank)))
@@ -121,7 +121,7 @@ def test_models_of_16_bits():
 
 
 def test_gradients_are_means_over_all_labels():
-    """With counts that differ, a parameter that one rank lacks and one that nobody uses; and without a count, sums."""
+    """Counts differ, one rank lacks a gradient, and no rank uses the last parameter; without counts, sums."""
     model = nn.ModuleDict({name: nn.Linear(2, 1, bias=False) for name in ("all", "first", "none")})
     model.double()
     distributed.broadcast(model)
@@ -145,7 +145,7 @@ def test_gradients_are_means_over_all_labels():
 IMAGES, LABELS = together.standard_normal((33, 1, 6, 6)).astype(np.float32), together.integers(0, 4, 33)
 
 
-def test_batch_norm_where_a_rank_has_no_row_at_all():
+def test_sync_batch_norm_works_if_a_rank_has_no_rows():
     x = together.standard_normal((6, 3, 4)).astype(np.float32)
     whole = Tensor(x, requires_grad=True)
     expected = ops.batch_norm(whole)
@@ -166,8 +166,8 @@ def test_with_several_ranks_functions_run_without_capture():
     assert not function.programs and "several ranks" in function.gave_up
 
 
-def test_ranks_that_disagree_are_told_so_before_the_first_step():
-    """On all of them; each names the first line that differs."""
+def test_ranks_that_disagree_raise_before_the_first_step():
+    """On all ranks; the error names the first difference."""
     last = rank == size - 1
 
     def message(lr=0.1, epochs=1, batch_size=10, labels=LABELS, loss=nn.CrossEntropyLoss):

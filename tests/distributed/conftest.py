@@ -14,7 +14,7 @@ MPIEXEC = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathse
 
 
 def command(ranks: int, script: str, *args) -> list[str]:
-    """How to run a script of this folder, or with -m a module, on so many ranks; on 1 without MPI."""
+    """The command to run a script of this folder, or with -m a module, on `ranks` ranks; without MPI on 1."""
     what = ["-m", script] if script.startswith("demos.") else [str(HERE / script)]
     return [*([MPIEXEC, "-n", str(ranks)] if ranks > 1 else []), sys.executable, *what, *map(str, args)]
 
@@ -29,7 +29,7 @@ def start(ranks: int, script: str, *args, **options) -> subprocess.Popen:
 
 @pytest.fixture
 def job():
-    """A function (ranks, script, *args) -> (status, stdout, stderr) of a job, which is ended if it takes too long.
+    """A function (ranks, script, *args) -> (status, stdout, stderr) that runs a job, and ends it if it takes too long.
 
     meanwhile: called with the process of mpiexec.
     """

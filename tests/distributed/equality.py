@@ -1,4 +1,4 @@
-"""Trains small nets in all the ways that could make ranks differ from one process; each rank saves what it has.
+"""Train small nets in ways that could make ranks differ from one process; each rank saves its results.
 
     [mpiexec -n N] python equality.py FOLDER: writes FOLDER/<ranks>_<rank>.npz, arrays by case/name.
 """
@@ -43,7 +43,7 @@ def per_token(output, tokens):
 
 
 def listed(dtype):
-    """Batches that are not a DataLoader's."""
+    """Batches in a list."""
     model, loader = images(dtype)
     return model, list(loader)
 
@@ -68,7 +68,7 @@ def sgd(model):
 
 
 class Weighed(nn.CrossEntropyLoss):
-    """Labels that are ignored, and others of unlike weight."""
+    """Ignored labels, and classes of different weights."""
 
     def __init__(self):
         super().__init__(weight=np.array([1, 2, 1, 0.5, 3], np.float32), ignore_index=2, label_smoothing=0.1)
@@ -126,7 +126,7 @@ def run(name, dtype, build, criterion, optimizer, options):
 
 
 def long_run():
-    """50 steps in float32, with whatever makes the weights of ranks part."""
+    """50 steps in float32, in which the ranks' weights could drift apart."""
     manual_seed(5)
     model = Net(0.3)
     loader = DataLoader(IMAGES.astype("float32"), LABELS, batch_size=13, shuffle=True)
@@ -135,7 +135,7 @@ def long_run():
 
 
 def own_loop():
-    """The loop that docs/distributed.md has, with a batch norm that is not synchronised."""
+    """The loop of docs/distributed.md, with an unsynchronised batch norm."""
     manual_seed(7 + distributed.rank)  # on purpose: broadcast makes them equal
     model = nn.Sequential(nn.Flatten(), nn.Linear(64, 16, bias=False), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 5))
     optimizer = optim.SGD(model.parameters(), lr=0.05)

@@ -1,4 +1,4 @@
-"""What goes wrong on one rank ends the job on all of them, soon, and is told once; the checkpoint goes on."""
+"""An error on one rank soon ends the job on all ranks and is reported once; the run can be resumed."""
 
 import re
 import signal
@@ -10,7 +10,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-SOON = 10  # seconds from what happens to the end of the job
+SOON = 10  # seconds from the event to the end of the job
 
 
 def since_event(folder):
@@ -27,7 +27,7 @@ def weights(folder, name):
     ("after", "ValueError: after training"), ("exit outside", "this process has ended, with status 5"),
     ("other model", "ValueError: the ranks of this job do not agree on the model: rank 0 has '0.weight (16, 6)"),
 ])
-def test_an_error_ends_the_job_and_is_told_once(job, tmp_path, what, message):
+def test_an_error_ends_the_job_and_is_reported_once(job, tmp_path, what, message):
     status, out, err = job(2, "endings.py", what, tmp_path)
     assert status != 0
     assert len(re.findall(rf"^(?!\s).*{re.escape(message)}", err, re.M)) == 1, err
@@ -38,7 +38,7 @@ def test_an_error_ends_the_job_and_is_told_once(job, tmp_path, what, message):
 
 
 def press_ctrl_c(process):
-    """As a terminal does, once the first epochs are over: mpiexec passes it on."""
+    """Like a terminal, once the first epochs are over; mpiexec passes it on."""
     end = time.monotonic() + 60
     while not (Path(process.args[-1]) / "event").exists() and time.monotonic() < end:
         time.sleep(0.05)
@@ -47,13 +47,13 @@ def press_ctrl_c(process):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """The folder of a run of one process that is left alone."""
+    """The folder of an uninterrupted run of one process."""
     return tmp_path_factory.mktemp("whole")
 
 
 @pytest.mark.parametrize("what, ranks", [("SIGINT", 3), ("SIGKILL", 1), ("slow", 1)])
-def test_a_signal_ends_the_job_and_the_run_goes_on_with_another_number_of_ranks(job, tmp_path, whole, what, ranks):
-    """Ctrl-C on one rank, or of mpiexec, saves the step it comes in; the others leave the last epoch's checkpoint."""
+def test_a_signal_ends_the_job_and_another_number_of_ranks_resumes_the_run(job, tmp_path, whole, what, ranks):
+    """Ctrl-C on one rank, or on mpiexec, saves the current step; other signals leave the last epoch's checkpoint."""
     if not (whole / "whole0.npz").exists():
         assert job(1, "endings.py", "whole", whole)[0] == 0
     status, out, err = job(2, "endings.py", what, tmp_path, meanwhile=press_ctrl_c if what == "slow" else None)

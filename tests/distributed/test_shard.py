@@ -1,4 +1,4 @@
-"""What can be told without MPI: parts of batches, the noise of their rows, and that one process is left as it was."""
+"""Without MPI: parts of batches, the noise of their rows, and one process, which is unaffected."""
 
 import copy
 
@@ -31,7 +31,7 @@ X, Y = rng.standard_normal((23, 1, 4, 4)).astype(np.float32), np.arange(23) % 3
     {"transform": lambda images, generator: images + generator.random(images.shape, np.float32)},
 ])
 def test_parts_make_up_the_batches_in_order(size, options):
-    """Also of a last batch that has fewer rows than there are ranks."""
+    """Also if the last batch has fewer rows than there are ranks."""
     def batches(shard):
         manual_seed(4)
         return list(DataLoader(X, Y, batch_size=10, shuffle=True, shard=shard, **options))
@@ -47,12 +47,12 @@ def test_parts_make_up_the_batches_in_order(size, options):
 
 
 @pytest.mark.parametrize("shard", [(2, 2), (-1, 2), (0, 0)])
-def test_a_rank_outside_the_shard(shard):
+def test_a_rank_out_of_range_raises(shard):
     with pytest.raises(ValueError, match=r"DataLoader: shard=.* must be \(rank, size\)"):
         DataLoader(X, batch_size=2, shard=shard)
 
 
-def test_rows_are_those_of_the_batch_in_hand_and_forgotten_after():
+def test_random_rows_are_the_current_batchs():
     loader = DataLoader(X, batch_size=10, shard=(1, 4))
     seen = [random.rows for _ in loader]
     assert [(r.first, r.count, r.total, r.step) for r in seen] == [(1, 3, 10, 4), (1, 3, 10, 4), (1, 1, 3, 4)]
@@ -73,8 +73,8 @@ NOISE = {
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", NOISE)
-def test_noise_is_that_of_the_same_rows(name, dtype):
-    """And all parts leave the generator as the whole does, also a part without rows."""
+def test_a_parts_noise_is_that_of_its_rows(name, dtype):
+    """All parts leave the generator in the same state as the whole, even a part without rows."""
     x = rng.standard_normal((7, 6, 8)).astype(dtype)
 
     def run(rows, x):
@@ -93,7 +93,7 @@ def test_noise_is_that_of_the_same_rows(name, dtype):
         assert all(s == state for _, s in found)
 
 
-def test_dropped_weights_are_alike_on_all_ranks():
+def test_all_ranks_drop_the_same_weights():
     layer = nn.DropConnect(8, 8, p=0.5)
     x = Tensor.ones(4, 8)
     manual_seed(1)
@@ -103,7 +103,7 @@ def test_dropped_weights_are_alike_on_all_ranks():
         assert np.array_equal(layer(x).detach().numpy(), whole)
 
 
-def test_one_process_is_left_as_it_was():
+def test_one_process_is_unaffected():
     assert (distributed.rank, distributed.size) == (0, 1) and distributed.init() is distributed.init()
     model = nn.Sequential(nn.Flatten(), nn.Linear(16, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3))
     synced = nn.convert_sync_batchnorm(copy.deepcopy(model))
@@ -119,7 +119,7 @@ def test_one_process_is_left_as_it_was():
         distributed.all_reduce(1.0, "mean")
 
 
-def test_gradients_of_sums_are_divided():
+def test_average_gradients_divides_by_the_count():
     p = nn.Parameter([1.0, 2.0])
     model = nn.Module()
     model.p = p

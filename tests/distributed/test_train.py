@@ -35,7 +35,7 @@ def test_the_demo_trains_on_two_ranks_as_on_one_and_prints_once(job, tmp_path):
     ("demos.train", ["--model", "mlp", "--resume"], "there is no checkpoint"),
     ("demos.moons", [], "python -m demos.moons runs as one process, not on several MPI ranks"),
 ])
-def test_wrong_options_are_told_once(job, tmp_path, module, options, message):
+def test_bad_options_are_reported_once(job, tmp_path, module, options, message):
     out = ["--out", tmp_path] if module == "demos.train" else []
     status, _, err = job(2, module, *options, *out)
     assert status != 0 and err.count(message) == 1 and "Traceback" not in err, err

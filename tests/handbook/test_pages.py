@@ -1,4 +1,4 @@
-"""The handbook's pages name existing things and describe what happens, and its notebooks reproduce their outputs."""
+"""The handbook's pages name existing things and describe the engine rightly; notebooks reproduce their outputs."""
 
 import ast
 import json
@@ -38,7 +38,7 @@ def defined(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(DOCS)))
-def test_what_a_link_to_a_file_names_is_in_that_file(page):
+def test_a_link_names_something_in_its_file(page):
     for name, target in NAMED.findall(page.read_text(encoding="utf-8")):
         path = page.parent / target
         if name.startswith("demos."):
@@ -49,14 +49,14 @@ def test_what_a_link_to_a_file_names_is_in_that_file(page):
             assert str(path.resolve()).endswith(name), f"{page.name}: {name} is not {target}"
 
 
-def test_a_name_that_is_not_there_would_be_found():
+def test_a_missing_name_would_be_noticed():
     names = defined(ROOT / "tinygrad_like" / "core" / "graph.py")
     assert {"walk", "Node", "Node.add_hook", "mode"} <= names and "no_such_function" not in names
 
 
-def test_the_walk_passes_its_stations_in_their_order():
-    """Where read.md says that `a * b` and its backward go, they go, one station after the other, and nowhere else: in a
-    new process, since the first call of an op goes further than later ones."""
+def test_read_md_names_the_functions_of_a_call_in_order():
+    """`a * b` and its backward run the functions that read.md names, in this order, and no others. They run in a new
+    process, since an op's first call runs more functions."""
     page = (DOCS / "read.md").read_text(encoding="utf-8")
     code = programs(page)[0] + "\nimport json\nprint(json.dumps({'forward': forward, 'backward': backward}))"
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -76,7 +76,7 @@ def test_the_walk_passes_its_stations_in_their_order():
 
 
 def lengths(path: Path) -> dict[str, int]:
-    """How many lines each function, class and method of a file has; an op's rules belong to it."""
+    """The number of lines of each function, class and method of a file; an op includes its rules."""
     text = path.read_text(encoding="utf-8")
     found, lines = {}, text.splitlines()
     for node in ast.walk(ast.parse(text)):
@@ -89,7 +89,7 @@ def lengths(path: Path) -> dict[str, int]:
     return found
 
 
-def test_what_is_to_be_read_is_short_and_counted():
+def test_the_code_to_read_is_short_and_counted():
     page = (DOCS / "read.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| \d+ \| (.*?) \| (\d+) \|", page, re.M)
     files = {target for listed, _ in rows for _, target in NAMED.findall(listed)}
@@ -100,7 +100,7 @@ def test_what_is_to_be_read_is_short_and_counted():
     assert sum(map(int, re.findall(r"^\| (\d+) \| \[", page, re.M))) <= 30
 
 
-def test_the_engine_of_an_hour_is_small_and_learns(capsys):
+def test_the_one_hour_engine_is_small_and_learns(capsys):
     page = (DOCS / "backprop.md").read_text(encoding="utf-8")
     assert ONE_PROGRAM in page
     program, = programs(page.split("\n## 9")[0])
@@ -112,7 +112,7 @@ def test_the_engine_of_an_hour_is_small_and_learns(capsys):
     text = capsys.readouterr().out
     assert "seven operations, and every rule is right" in text
 
-    # The check of section 4 tells a wrong rule from a right one.
+    # The check of section 4 finds a wrong rule.
     def wrong(a, b):
         return space["record"](a.data * b.data if isinstance(a, space["Tensor"]) else a * b,
                                (a, lambda g: g * b.data), (b, lambda g: -g * a.data))
@@ -124,14 +124,14 @@ def test_the_engine_of_an_hour_is_small_and_learns(capsys):
 
 @pytest.mark.parametrize("path", sorted((DOCS / "notebooks").glob("*.ipynb")), ids=lambda p: p.stem)
 @pytest.mark.filterwarnings("default")
-def test_a_notebook_gives_the_outputs_it_shows(path, tmp_path, monkeypatch):
+def test_a_notebook_reproduces_its_outputs(path, tmp_path, monkeypatch):
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     stored = nbformat.read(path, 4)
     run = nbformat.from_dict(json.loads(json.dumps(stored)))
     client = nbclient.NotebookClient(run, timeout=120, resources={"metadata": {"path": str(tmp_path)}})
     client.create_kernel_manager()
-    client.km.kernel_spec.argv[0] = sys.executable  # not that of whoever installed a kernel of this name
+    client.km.kernel_spec.argv[0] = sys.executable  # not another installed kernel's Python
     client.execute()
     compared = 0
     for before, after in zip(stored.cells, run.cells, strict=True):
@@ -142,7 +142,7 @@ def test_a_notebook_gives_the_outputs_it_shows(path, tmp_path, monkeypatch):
 
 
 def shown(cell) -> list[str]:
-    """The texts a cell shows; of a picture its SVG."""
+    """The texts that a cell shows; for a picture its SVG."""
     texts = ["".join("".join(o.text) for o in cell.outputs if o.get("name") == "stdout")]  # it may come in parts
     for output in cell.outputs:
         data = output.get("data", {})
@@ -151,7 +151,7 @@ def shown(cell) -> list[str]:
     return [t.strip() for t in texts if t.strip()]
 
 
-def test_english_is_checked_outside_of_code(tmp_path):
+def test_english_is_checked_outside_code(tmp_path):
     page, module, word = tmp_path / "a.md", tmp_path / "a.py", "an" + "ew"
     page.write_text(f"`{word}`, ${word}$\n\n| {word} |\n```\n{word}\n```\nIt begins\n{word}." + " word" * 50)
     module.write_text(f"{word} = '{word}'\nif {word}:\n    raise ValueError('a list is {'no'} index')  # read {word}\n")

@@ -1,4 +1,4 @@
-"""docs/seeds.md has a row for all that the seeds number, and each row leads to code and to a test, or says why not."""
+"""docs/seeds.md has a row for each number of the seeds; a row links to code and a test, or says why not."""
 
 import json
 import re
@@ -12,7 +12,7 @@ NUMBERED = json.loads((Path(__file__).parent / "seeds.json").read_text())
 
 
 def numbers(document: str) -> set[str]:
-    """What the document numbers: prefix -> (first, last)."""
+    """The document's numbers: prefix -> (first, last)."""
     return {f"{prefix}{i}" for prefix, (a, b) in NUMBERED[document].items() for i in range(a, b + 1)}
 
 
@@ -33,14 +33,14 @@ def keys(cell: str) -> list[str]:
 
 
 @pytest.mark.parametrize("document", NUMBERED)
-def test_all_that_a_seed_numbers_has_a_row(document):
+def test_each_number_of_a_seed_has_a_row(document):
     found = [key for row in rows(document) for key in keys(row[0])]
     assert set(found) == numbers(document)
     assert len(found) == len(set(found)), "two rows for one number"
 
 
 @pytest.mark.parametrize("document", NUMBERED)
-def test_a_row_leads_to_code_and_to_a_test_or_says_why_not(document):
+def test_a_row_links_to_code_and_a_test_or_says_why_not(document):
     for row in rows(document):
         number, text, code, test = (row + [""] * 4)[:4]
         assert text, number
@@ -48,13 +48,13 @@ def test_a_row_leads_to_code_and_to_a_test_or_says_why_not(document):
         assert code.startswith("none: ") or re.search(r"\]\(\.\./tests/.*\.py\)", test), number
 
 
-def test_ranges():
+def test_ranges_are_written_out():
     assert keys("7.44-7.47") == ["7.44", "7.45", "7.46", "7.47"] and keys("fig. 7.3") == ["fig. 7.3"]
     assert keys("eq. 8-9, definition 2") == ["eq. 8", "eq. 9", "definition 2"] and keys("weight decay") == []
 
 
 def test_numbers_in_docstrings_are_explained():
-    """Every source that a docstring names in brackets, as (7.41) or (002), is one of the page."""
+    """The page has every source that a docstring names in brackets, such as (7.41) or (002)."""
     known = {key for document in NUMBERED for row in rows(document) for key in keys(row[0])}
     named = set()
     for folder in ("tinygrad_like", "nn", "optim", "demos"):

@@ -1,4 +1,4 @@
-"""The parts that make the site: formulas, blocks, links, the reference, and the check of what was built."""
+"""The site generator: formulas, blocks, links, the reference, and the check of the built site."""
 
 import re
 from pathlib import Path
@@ -30,7 +30,7 @@ def test_formulas_become_mathml_and_code_does_not():
 
 
 @pytest.mark.parametrize("tex", [r"\nosuchcommand x", r"\begin{aligned} a &= b \end{aligned}"])
-def test_a_formula_that_would_be_lost_is_an_error(tex):
+def test_an_unknown_formula_raises(tex):
     with pytest.raises(ValueError, match="no MathML"):
         mathml(tex, True)
 
@@ -44,12 +44,12 @@ def test_every_formula_of_the_docs_is_converted():
     assert count > 1500
 
 
-def test_a_long_name_may_be_broken_after_a_low_line():
+def test_a_long_name_may_be_broken_after_an_underscore():
     made = markdown.markdown("`test_of_something_or_other` `x_y`", extensions=[MathExtension()])
     assert "test_<wbr>of_<wbr>something_<wbr>or_<wbr>other" in made and "<code>x_y</code>" in made
 
 
-def test_words_and_signs():
+def test_mathml_handles_words_signs_and_primes():
     assert "<mi>out</mi>" in mathml(r"\mathrm{out}", False)
     assert '<mi mathvariant="normal">E</mi>' in mathml(r"\mathrm{E}[x]", False)
     assert mathml("(-1)", False).count('form="prefix"') == 1 and 'form="prefix"' not in mathml("a-b", False)
@@ -59,28 +59,28 @@ def test_words_and_signs():
     assert "<msup><mrow><mi>h</mi><mi>′</mi></mrow><mrow><mi>⊤</mi></mrow></msup>" in mathml(r"h'^\top x", False)
 
 
-def test_a_curve_is_interrupted_where_it_jumps_and_not_where_it_is_steep():
+def test_a_curve_breaks_at_jumps_and_not_at_steep_places():
     xs = np.linspace(-4, 4, 801)
     small_jump = np.where(xs < 0, 0.7 * np.exp(np.minimum(xs, 0)), 1.0)
     for ys, pieces in (small_jump, 2), (np.tanh(20 * xs), 1), (np.abs(xs), 1), (np.sign(xs - 0.005), 2):
         assert _path(xs, ys, ys, -4.0, 4.0).count("M") == pieces
 
 
-def test_blocks_are_run_and_what_they_print_is_shown():
+def test_blocks_run_and_their_output_is_shown():
     page = "# T\n\n```python\nx = 2\nprint(x + 40)\n```\n\nmore\n\n```python\nprint('x' in globals())\n```\n"
     made = run(page, "T")
     assert '```text title="prints"\n42\n```' in made and "False\n```" in made
     assert "True\n```" in run(f"{ONE_PROGRAM}\n{page}", "T") and len(programs(f"{ONE_PROGRAM}\n{page}")) == 1
 
 
-def test_what_a_block_raises_names_the_page_and_the_line():
+def test_a_blocks_error_names_the_page_and_line():
     with pytest.raises(ZeroDivisionError) as caught:
         run("# T\n\n```python\n1 / 0\n```\n", "docs/T.md")
     last = caught.traceback[-1]
     assert str(last.path).endswith("docs/T.md") and last.lineno + 1 == 4
 
 
-def test_a_graph_is_shown_as_its_picture():
+def test_a_graph_is_shown_as_a_picture():
     block = ("```python\nfrom tinygrad_like import Tensor, graph\n"
              "print(graph(Tensor([1.0], requires_grad=True).exp()))\n```\n")
     mermaid = '\n```mermaid\nflowchart TD\n    n0["leaf<br/>(1,)"]:::leaf\n    n1("exp<br/>(1,)")\n    n0 --> n1\n```\n'
@@ -91,7 +91,7 @@ def test_a_graph_is_shown_as_its_picture():
     assert run(mermaid, "T").count("<svg") == 1
 
 
-def test_links_are_rewritten_and_broken_ones_are_errors():
+def test_links_are_rewritten_and_broken_ones_raise():
     places = Places()
     text = places.rewrite("[a](../../README.md#why) [`b`](../../nn/linear.py) [c](https://example.org) `[d](e)`",
                           "docs/ops/relu.md")
@@ -120,12 +120,12 @@ def test_the_reference_has_every_exported_name():
     assert kinds[:4] == ["The Tensor itself", "Gradients", "Creation", "Arithmetic"] and "Reductions" in kinds
     assert "### sum " in tensor.split("\n## Reductions\n")[1].split("\n## ")[0]
     assert "## matmul" in tensor and "\n## exp_" not in tensor and "`exp_`" in tensor
-    for op in "softmax", "max_windows":  # which max_pool2d calls
+    for op in "softmax", "max_windows":  # max_pool2d calls it
         assert f"](../ops/{op}.md)" in tensor and f"](../ops/{op}.md)" in pages["reference/tinygrad_like.ops.md"]
     for page, row in ("nn", "Containers | [Sequential]"), ("nn.functional", "Norms | [batch_norm]"):
         assert f"\n| {row}(#" in pages[f"reference/{page}.md"]
     composite = pages["reference/tinygrad_like.ops.md"].split("\n## cross_entropy ")[1].split("\n## ")[0]
-    assert "[tinygrad_like/ops/softmax.py](" in composite  # where it is defined, not where it is run
+    assert "[tinygrad_like/ops/softmax.py](" in composite  # where it is defined, not where it runs
     assert "<dt><code>monitor</code></dt>" in pages["reference/tinygrad_like.training.md"]  # within a paragraph of fit
 
 
@@ -138,18 +138,18 @@ def test_a_docstring_becomes_paragraphs_lists_and_code():
                     "<p>Raises ValueError for 0.</p></div>\n")
 
 
-def test_what_is_indented_in_an_example_stays_so():
+def test_examples_keep_their_indentation():
     made = document("One.\n\n    class A:\n        def f(self):\n            pass\n\n        def g(self):\n"
                     "            pass")
     assert "class A:\n    def f(self):\n        pass\n&#8203;\n    def g(self):" in made
 
 
-def test_each_line_of_shapes_stands_by_itself():
+def test_each_line_of_shapes_is_separate():
     made = document("One.\n\nx: (..., in) -> y: (..., out)\nweight: (out, in)")
     assert "<dt><code>x</code></dt>" in made and "<dt><code>weight</code></dt><dd>(out, in)</dd>" in made
 
 
-def test_a_signature_shows_texts_in_quotes_and_types_without():
+def test_a_signature_shows_strings_in_quotes_and_types_without():
     class Pair(NamedTuple):
         one: "Tensor"
 

@@ -25,7 +25,7 @@ class Page:
             os.dup2(reading, 3)
             os.dup2(writing, 4)
 
-        # Descriptors 3 and 4 are what Chromium reads from and writes to.
+        # Chromium reads from descriptor 3 and writes to 4.
         self.process = subprocess.Popen(arguments, preexec_fn=pipes, close_fds=False, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL)
         os.close(to)

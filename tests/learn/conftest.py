@@ -5,5 +5,5 @@ from tinygrad_like.learn import repair
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch):
-    """What a search finds does not depend on how busy the machine is."""
+    """A search finds the same on a busy machine."""
     monkeypatch.setattr(repair, "PATIENCE", 20.0)

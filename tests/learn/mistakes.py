@@ -1,6 +1,6 @@
-"""Ops as they are first written, with the mistakes that are made then: a name, what is said, and the file.
+"""Beginners' ops with typical mistakes: a name, the expected message, and the file.
 
-A file begins with the imports of HEAD, unless it has its own. Some are right: what looks like a mistake is none here.
+A file begins with the imports of HEAD, unless it has its own. Some are right although they look wrong.
 """
 
 HEAD = "import numpy as np\nfrom tinygrad_like import Tensor, ops, primitive\n\n"

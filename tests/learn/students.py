@@ -1,4 +1,4 @@
-"""64 wrong rules as students write them, each with a pattern of what a teacher would say first: "kind: text".
+"""64 wrong rules as students write them, each with a pattern of a teacher's first remark: "kind: text".
 
 They are about options, masks, broadcasting, reductions and the second order. They were written by hand before the
 checker was tried on them; of the first 60 it then let 16 pass, and named 5 others wrong.
@@ -369,7 +369,7 @@ root.vjp(x=lambda g, x, out: 1.5 * g * out / x)
 '''),
 ]
 
-# Of 168 more that were written later, two thirds of them after the others were mended, these were named badly.
+# Of 168 more, written later, the checker named these badly.
 LATER = [
     ("a masked softmax with that of all", r"name: .*'out'", '''
 def masked_softmax(x, mask):

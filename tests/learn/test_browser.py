@@ -1,4 +1,4 @@
-"""The explorer's page in headless Chromium: that it works, by keyboard and mouse, and asks nothing of any server.
+"""The explorer's page in headless Chromium works by keyboard and mouse, and sends no requests.
 
     pytest -m browser
 """
@@ -24,7 +24,7 @@ def page(tmp_path):
         assert page.problems() == []
 
 
-def test_stepping_with_keys(page):
+def test_keys_step_through_the_graph(page):
     ops = page.run("steps.filter(s => !s.backward).length")
     assert page.run(STATUS) == f"forward 1 of {ops}: layer_norm"
     for _ in range(ops):
@@ -44,7 +44,7 @@ def test_stepping_with_keys(page):
     assert page.run("step") == 3
 
 
-def test_what_has_not_arrived_is_told(page):
+def test_missing_contributions_are_shown(page):
     page.run("goTo(data.nodes.findIndex((n, k) => n.op === 'add' && n.terms.length === 2), true)")
     text = page.run("panel.textContent")
     assert "The sum of 2 contributions" in text and "not yet" not in text
@@ -54,7 +54,7 @@ def test_what_has_not_arrived_is_told(page):
     assert page.run(f"drawn.get({add}).getAttribute('class')").split()[:3] == ["box", "op", "part"]
 
 
-def test_opening_and_going_back(page):
+def test_boxes_can_be_opened_and_closed(page):
     page.run("go(steps.findIndex((s) => !s.backward && title(here().boxes[s.i]) === 'module self_attn'))")
     before = page.run("left += 20; [left, top_, scale]")
     page.key("Enter")
@@ -70,14 +70,14 @@ def test_opening_and_going_back(page):
     assert page.run("view") == 0 and "self_attn" in page.run(STATUS) and page.run("[left, top_, scale]") == before
 
 
-def test_nothing_lies_below_the_legend_where_there_is_room(tmp_path):
+def test_the_legend_covers_no_box_if_there_is_room(tmp_path):
     names, loss = examples()["mlp"]
     with Page(explore(loss, tmp_path / "mlp.html", names).as_uri(), 1280, 700) as page:
         assert page.run("""here().boxes.every(([, , x, y, w]) => top_ + (y + HALF) * scale < $('legend').offsetTop ||
             left + (x - w / 2) * scale > $('legend').offsetLeft + $('legend').offsetWidth)""")
 
 
-def test_it_introduces_itself(page):
+def test_the_page_introduces_itself(page):
     assert "Forward" in page.run("$('intro').textContent") and ".grad" in page.run("$('intro').textContent")
     assert page.run("$('legend').open") and "module" in page.run("$('legend').textContent")
     page.run("$('started').click()")
@@ -99,7 +99,7 @@ def test_on_a_phone_nothing_overflows(tmp_path):
         assert max(sides) <= 390 and page.problems() == []
 
 
-def test_finding_by_keyboard(page):
+def test_an_op_can_be_found_by_keyboard(page):
     page.key("/")
     for letter in "gelu":
         page.key(letter)
@@ -127,7 +127,7 @@ def test_everything_can_be_reached_by_keyboard(page):
     assert reached == [computed, page.run("data.views.length")]
 
 
-def test_mouse(page):
+def test_the_mouse_drags_chooses_zooms_and_shows_shapes(page):
     box = page.run("(() => { const r = drawn.get(now().i).getBoundingClientRect(); return [r.x + r.width / 2, "
                    "r.y + r.height / 2]; })()")
     before = page.run("[left, top_]")
@@ -152,8 +152,8 @@ def test_mouse(page):
 
 
 @pytest.mark.parametrize("name", ["mlp", "resnet_s", "gpt_block"])
-def test_every_step_of_the_examples(tmp_path, name):
-    """Forward and then backward by the arrow key, to the end; every step is named, in sight, and in the document."""
+def test_every_step_of_the_examples_is_shown(tmp_path, name):
+    """By arrow key forward and backward to the end; every step is named, in sight, and in the document."""
     model, loss = examples()[name]
     with Page(explore(loss, tmp_path / "g.html", model, title=name).as_uri()) as page:
         steps, forward = page.run("[steps.length, steps.filter((s) => !s.backward).length]")
@@ -173,7 +173,7 @@ def test_every_step_of_the_examples(tmp_path, name):
         assert page.run("view") == 0 and page.problems() == []
 
 
-def test_play(page):
+def test_the_play_button_starts_and_stops(page):
     page.run("$('play').focus()")
     page.key(" ")
     assert page.run("$('play').getAttribute('aria-pressed')") == "true"
@@ -182,8 +182,8 @@ def test_play(page):
     assert page.run("$('play').textContent") == "Play" and page.run("timer") is None
 
 
-def test_problems_are_seen(tmp_path):
-    """What the other tests rely on: an error, an entry in the console and a request would all be noted."""
+def test_problems_of_a_page_are_noticed(tmp_path):
+    """The other tests rely on it: an error, a console entry and a request are all noted."""
     path = tmp_path / "bad.html"
     path.write_text("<script>document.documentElement.dataset.ready = 'yes'; console.error('broken');"
                     "fetch('http://127.0.0.1:9/x').catch(() => 0); throw new Error('thrown')</script>")
@@ -192,7 +192,7 @@ def test_problems_are_seen(tmp_path):
         assert "broken" in told and "http://127.0.0.1:9/x" in told and "thrown" in told
 
 
-def test_dark_is_told_by_the_system(tmp_path):
+def test_the_theme_follows_the_system(tmp_path):
     x = Tensor([1.0, np.nan], requires_grad=True)
     path = explore(lambda: (x * 0.0).sum(), tmp_path / "g.html", {"x": x})
     colours = []
@@ -207,7 +207,7 @@ def test_dark_is_told_by_the_system(tmp_path):
 
 
 @pytest.mark.parametrize("graph", [graphs.chain, graphs.mesh])
-def test_two_thousand_nodes(tmp_path, graph):
+def test_two_thousand_nodes_can_be_explored(tmp_path, graph):
     path = explore(graph, tmp_path / "g.html")
     assert path.stat().st_size < 3e6
     with Page(path.as_uri()) as page:

@@ -1,4 +1,4 @@
-"""The checker: silent on what is right; what it says of each kind of mistake, and where."""
+"""The checker is silent on right rules, and names each kind of mistake and its line."""
 
 import collections
 import re
@@ -20,7 +20,7 @@ from tinygrad_like.transforms.switches import after
 
 
 def shipped():
-    """Every shipped op, with the inputs at which the table of gradients has it called."""
+    """Every shipped op, with the inputs of its calls in CASES."""
     calls = collections.defaultdict(list)
 
     def watch(op, inputs, options, y):
@@ -35,7 +35,7 @@ def shipped():
 
 
 @pytest.mark.parametrize("constant", [np.ones, lambda n: np.ones(n).tolist(), lambda n: Tensor(np.ones(n))])
-def test_a_constant_that_an_op_is_given_needs_no_rule(constant):
+def test_a_constant_input_needs_no_rule(constant):
     @primitive
     def scaled(x, by):
         return x * by
@@ -105,7 +105,7 @@ example(WRONG["operands"][0], (3, 3), (3, 3))
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_said(case):
+def test_each_kind_of_mistake_is_named(case):
     op, kind, text = WRONG[case]
     findings, told = check_one(op)
     assert findings[0].kind == kind and re.search(text, findings[0].text), told
@@ -113,7 +113,7 @@ def test_what_is_wrong_is_said(case):
     assert findings[0].input in (*op.inputs, "")
 
 
-def test_the_entry_that_differs_most():
+def test_the_entry_that_differs_most_is_shown():
     @primitive
     def scaled(x):
         return x * np.array([1.0, 2.0, 3.0])
@@ -125,7 +125,7 @@ def test_the_entry_that_differs_most():
                              "d out[1, 2] / d x[1, 2]: the rule gives 5, differences give 3")
 
 
-def test_a_joint_rule_that_ignores_what_is_wanted():
+def test_a_joint_rule_that_ignores_wanted_is_found():
     op = primitive(lambda a, b: a * b)
     op.joint_vjp(lambda g, a, b, wanted: [g * b, g * a] if all(wanted) else [g * b, g * b])
     (finding,), _ = check_one(op)
@@ -146,7 +146,7 @@ example(good, (2, 3), axis=0)
 '''
 
 
-def test_a_file(tmp_path):
+def test_a_file_is_checked(tmp_path):
     path = tmp_path / "my_ops.py"
     path.write_text(FILE)
     report = check_file(path)
@@ -157,15 +157,15 @@ def test_a_file(tmp_path):
     assert "my_ops.py:10" in str(report)
 
 
-def test_the_report_of_the_docs(tmp_path, monkeypatch):
+def test_the_handbook_shows_the_real_report(tmp_path, monkeypatch):
     page = (Path(__file__).resolve().parents[2] / "docs" / "learn.md").read_text(encoding="utf-8")
     (tmp_path / "my_ops.py").write_text(re.search(r"```py\n(.*?)```", page, re.DOTALL)[1])
     monkeypatch.chdir(tmp_path)
     assert str(check_file("my_ops.py")) == re.search(r"```text\n(softmax: .*?)\n```", page, re.DOTALL)[1]
 
 
-def test_a_file_of_a_package():
-    """Its relative imports work, and what gives no floating numbers needs no rule."""
+def test_a_file_of_a_package_can_be_checked():
+    """Relative imports work, and ops without floating-point results need no rules."""
     report = check_file("tinygrad_like/ops/trigonometry.py")
     assert report.right and "acosh: right in first and second order" in str(report), report
     report = check_file("tinygrad_like/ops/compare.py")
@@ -188,14 +188,14 @@ def test_an_option_without_a_default_is_guessed():
     (FILE.replace("example(good, (2, 3), axis=0)", "").replace("np.flip(x, axis)", "np.flip(x, axis['a'])"),
      "TypeError: 'int' object is not subscriptable.*found no inputs"),
 ])
-def test_files_that_cannot_be_checked(tmp_path, text, told):
+def test_files_that_cannot_be_checked_are_reported(tmp_path, text, told):
     path = tmp_path / "my_ops.py"
     path.write_text(text)
     report = check_file(path)
     assert not report.right and re.search(told, str(report), re.DOTALL)
 
 
-def test_the_command(tmp_path):
+def test_the_check_command_reports_and_exits(tmp_path):
     path = tmp_path / "my_ops.py"
     path.write_text(FILE)
     command = [sys.executable, "-m", "tinygrad_like.learn", "check"]

@@ -1,4 +1,4 @@
-"""Layers to be written and scripts with a mistake: every solution passes, and no mistake does."""
+"""Layers to write and scripts with a bug: every solution passes, and no mistake does."""
 
 import re
 
@@ -27,7 +27,7 @@ def report(tmp_path, name, code):
 
 
 @pytest.mark.parametrize("name, right, wrong, said", WRONG_LAYERS)
-def test_a_wrong_layer_is_told_from_the_built_in_one(tmp_path, name, right, wrong, said):
+def test_a_wrong_layer_is_distinguished_from_the_built_in_one(tmp_path, name, right, wrong, said):
     solution = text(name, solved=True)
     assert right in solution
     found = report(tmp_path, name, solution.replace(right, wrong))
@@ -42,7 +42,7 @@ def test_a_right_layer_passes(tmp_path, name):
     assert not report(tmp_path, name, text(name) + "\n").right
 
 
-def test_the_script_without_its_mistake_passes_and_with_it_does_not(tmp_path):
+def test_a_script_passes_only_without_its_bug(tmp_path):
     script = sections()["script"].blocks[0]
     assert len(NAMES) == 12 and all(script.count(sections()[n].blocks[0]) == 1 for n in NAMES if n.startswith("bug"))
     assert report(tmp_path, "bug_01", text("bug_01", solved=True)).right

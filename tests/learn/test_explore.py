@@ -1,4 +1,4 @@
-"""The page to step through a graph: what it says is what the engine computes. In a browser: test_browser.py."""
+"""The explorer's page shows the engine's numbers. test_browser.py runs it in a browser."""
 
 import base64
 import json
@@ -34,7 +34,7 @@ def numbers(told, v):
 
 
 def written(mathml):
-    """The letters of formulas, a space between them."""
+    """The text of formulas, separated by spaces."""
     return re.sub("<[^>]*>", "", mathml.replace("</math><math", "</math> <math"))
 
 
@@ -47,7 +47,7 @@ def small(tmp_path):
 # What is shown ------------------------------------------------------------------------------------------------------
 
 
-def test_values_cotangents_and_what_was_summed_away(tmp_path):
+def test_values_cotangents_and_summed_broadcasts_are_shown(tmp_path):
     x, w, told = small(tmp_path)
     loss = ((x * w).exp() + x * 2).sum()
     gx, gw = loss.gradient(x, w, retain_graph=True)
@@ -70,7 +70,7 @@ def test_values_cotangents_and_what_was_summed_away(tmp_path):
     assert written(told["formulas"]["exp"]) == "out=ex" and "test_explore.py" in exp["line"]
 
 
-def test_the_order_is_that_of_backward(tmp_path):
+def test_the_order_is_backwards(tmp_path):
     _, _, told = small(tmp_path)
     ops = [n for n in told["nodes"] if not n.get("leaf")]
     assert sorted(n["f"] for n in ops) == list(range(len(ops)))
@@ -90,7 +90,7 @@ def test_exploring_changes_nothing():
     assert x.grad.tolist() == [pytest.approx(2 * np.e), pytest.approx(4 * np.e**4)]
 
 
-def test_a_recorded_tensor_shows_what_was_saved(tmp_path):
+def test_a_recorded_tensor_shows_its_saved_values(tmp_path):
     x = Tensor([1.0, 2.0], requires_grad=True)
     told = data(explore((x.exp() + 1).sum(), tmp_path / "g.html", {"x": x}))
     (exp,), (add,) = named(told, "exp"), named(told, "add")
@@ -98,14 +98,14 @@ def test_a_recorded_tensor_shows_what_was_saved(tmp_path):
     assert add["out"] == -1 and add["saved"] == []
 
 
-def test_a_gradient_for_more_than_a_number(tmp_path):
+def test_a_vector_is_explored_with_a_cotangent(tmp_path):
     x = Tensor([1.0, 2.0], requires_grad=True)
     told = data(explore(x * 3, tmp_path / "g.html", [("x", x)], gradient=[1.0, 10.0]))
     assert numbers(told, named(told, "x")[0]["g"]).tolist() == [3, 30]
 
 
 @pytest.mark.parametrize("name", ["mlp", "resnet_s", "gpt_block"])
-def test_models_with_their_references_opened(name):
+def test_models_and_their_opened_ops_show_the_right_gradients(name):
     model, loss = examples()[name]
     y, calls = watched(loss)
     told = Data(Trace(y, None, calls), model, name).json()
@@ -166,7 +166,7 @@ def test_every_node_is_in_some_view(tmp_path):
                 assert (points[-2] - beside, points[-1]) == places[b]
 
 
-def test_other_nodes_than_ops(tmp_path):
+def test_checkpoints_and_hooks_are_shown(tmp_path):
     x = Tensor([1.0, 2.0], requires_grad=True)
     told = data(explore(lambda: checkpoint(lambda x: x.sin().cos(), x).sum(), tmp_path / "g.html"))
     assert named(told, "checkpoint")[0]["rule"] == []
@@ -176,7 +176,7 @@ def test_other_nodes_than_ops(tmp_path):
     assert named(told, "weight")[0]["g"] >= 0
 
 
-def test_arrays_in_few_words():
+def test_arrays_are_summarized():
     assert summary(np.array([1.0, np.nan, np.inf]))["values"] == [1, "NaN", "inf"]
     told = summary(np.arange(48.0).reshape(2, 4, 6) - 20, 4)
     assert (told["rows"], told["columns"], told["block"]) == (4, 3, [2, 2])
@@ -191,7 +191,7 @@ def test_arrays_in_few_words():
     assert summary(np.ones(23))["rows"] == 1 and summary(np.ones(64))["rows"] == 8
 
 
-def test_errors():
+def test_bad_arguments_raise():
     with pytest.raises(TypeError, match="explore: takes a Tensor or a function that returns one, got ndarray"):
         explore(np.ones(2))
     with pytest.raises(ValueError, match="explore: nothing was recorded"):
@@ -214,7 +214,7 @@ raise SystemExit("the program went on")
 '''
 
 
-def test_the_command(tmp_path):
+def test_the_explore_command_writes_pages(tmp_path):
     program = tmp_path / "train.py"
     program.write_text(PROGRAM)
     command = [sys.executable, "-m", "tinygrad_like.learn", "explore"]
@@ -308,7 +308,7 @@ def test_a_custom_function_shows_its_backward_and_each_output(tmp_path):
     assert numbers(told, leaf["g"]).tolist() == loss().gradient(x)[0].tolist()
 
 
-def test_what_has_no_graph_is_said(tmp_path):
+def test_a_missing_or_freed_graph_raises(tmp_path):
     x = Tensor(3.0, requires_grad=True)
     with pytest.raises(ValueError, match="nothing was recorded for this Tensor: it is a leaf"):
         explore(x, tmp_path / "graph.html")
@@ -322,7 +322,7 @@ def test_what_has_no_graph_is_said(tmp_path):
         explore(step, tmp_path / "graph.html")
 
 
-def test_a_gradient_of_a_gradient(tmp_path):
+def test_a_gradient_of_a_gradient_is_shown(tmp_path):
     x = Tensor([1.0, 2.0], requires_grad=True)
 
     def penalty():

@@ -1,4 +1,4 @@
-"""What the checker says of the mistakes that beginners make: the right thing first, at a line of the file."""
+"""The checker names beginners' mistakes first, with the line of the file."""
 
 import re
 
@@ -21,7 +21,7 @@ def test_the_mistake_is_named(said, text, tmp_path):
     assert report.right or "my_ops.py:" in str(report) and "Traceback" not in str(report)
 
 
-def test_the_imports_that_are_advised_work():
+def test_the_suggested_imports_work():
     for name, line in _IMPORTS.items():
         space = {}
         exec(line, space)

@@ -1,4 +1,4 @@
-"""What a notebook shows of Tensors, modules and graphs."""
+"""Tensors, modules and graphs in a notebook."""
 
 import base64
 import re
@@ -12,7 +12,7 @@ from tinygrad_like import Tensor, graph
 
 
 class Tags(HTMLParser):
-    """Whether every element that is opened is closed."""
+    """Checks that every opened element is closed."""
 
     def __init__(self, text):
         super().__init__()
@@ -35,7 +35,7 @@ def shown(x):
     return text, told.seen
 
 
-def test_a_small_tensor_is_its_numbers():
+def test_a_small_tensor_shows_its_numbers():
     text, tags = shown(Tensor([[1.0, 2.0], [3.0, 4.5]], requires_grad=True) * 2)
     assert "(2, 2) float32 · op mul" in text and tags.count("td") == 4 and ">9</td>" in text
     assert "(3,) int64" in shown(Tensor([1, 2, 3]))[0] and ">3</td>" in shown(Tensor([1, 2, 3]))[0]
@@ -43,7 +43,7 @@ def test_a_small_tensor_is_its_numbers():
     assert shown(Tensor(np.zeros((0, 3))))[1].count("td") == 0
 
 
-def test_a_large_tensor_is_a_heat_map():
+def test_a_large_tensor_is_shown_as_a_heat_map():
     x = np.zeros((4, 6), np.float32)
     x[0, 0], x[1, 2], x[3, 5] = 2.0, -2.0, np.nan
     text, _ = shown(Tensor(x))
@@ -56,7 +56,7 @@ def test_a_large_tensor_is_a_heat_map():
     assert pixels[3, 5].tolist() == [163, 0, 92] and pixels[2, 2].tolist() == [255, 255, 255]
 
 
-def test_a_module_is_a_tree():
+def test_a_module_is_shown_as_a_tree():
     model = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Sequential(nn.BatchNorm1d(3)))
     text, tags = shown(model)
     assert tags.count("details") == 4 and text.count(" open>") == 1  # the outermost is open
@@ -65,7 +65,7 @@ def test_a_module_is_a_tree():
     assert "<b>Sequential</b>() <span style='color:#777'>21 parameters" in text
 
 
-def test_a_graph_is_its_picture_and_a_node_says_its_op():
+def test_a_graph_is_shown_as_a_picture_and_a_node_by_its_op():
     x = Tensor([1.0, 2.0], requires_grad=True)
     assert graph(x * 2)._repr_svg_().startswith("<svg")
     assert repr((x * 2).grad_fn) == "<mul, of shape (2,)>"

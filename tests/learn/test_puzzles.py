@@ -1,4 +1,4 @@
-"""The puzzles: every solution passes, is the shipped op's rule, and the common wrong answers are told apart."""
+"""The puzzles: every solution passes and equals the shipped op's rule, and common wrong answers are named."""
 
 import re
 import subprocess
@@ -17,11 +17,11 @@ from tinygrad_like.learn.puzzles import PUZZLES, file_name, make, pages, status,
 TEXTBOOK = [name for name in PUZZLES if "## In NumPy" in (DOCS / f"{name}.md").read_text(encoding="utf-8")]
 
 
-def test_the_pages_are_those_of_the_docs():
+def test_the_puzzles_texts_are_the_docs():
     assert pages() == extracted()  # if not: python -m handbook.op_pages
 
 
-def test_formulas_in_letters():
+def test_formulas_become_plain_text():
     assert plain(r"\bar x = \frac{1}{\sqrt{v + \varepsilon}}\,\big( u - \mathrm{E}[u] \big)") == \
         "x_bar = (1 / sqrt(v + eps)) ( u - E[u] )"
     assert plain(r"\langle g B^\top, dA \rangle_{ij}") == "<g B^T, dA>[ij]"
@@ -49,7 +49,7 @@ def test_every_solution_passes_and_no_blank_does(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", TEXTBOOK)
-def test_what_is_written_for_the_puzzles_is_the_shipped_op(name, tmp_path):
+def test_a_puzzles_solution_equals_the_shipped_op(name, tmp_path):
     rng = np.random.default_rng(0)
     path = tmp_path / f"{name}.py"
     path.write_text(text(name, solved=True))
@@ -123,7 +123,7 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_common_wrong_answers_are_told_apart(name, tmp_path):
+def test_common_wrong_answers_are_named(name, tmp_path):
     path = tmp_path / "answer.py"
     for right, wrong, kind, said in ANSWERS[name]:
         solution = text(name, solved=True)
@@ -135,7 +135,7 @@ def test_common_wrong_answers_are_told_apart(name, tmp_path):
         assert re.fullmatch(kind, finding.kind) and re.search(said, finding.text), f"{wrong}\n{report}"
 
 
-def test_a_folder_is_made_once(tmp_path):
+def test_making_a_folder_again_keeps_the_answers(tmp_path):
     paths = make(tmp_path / "puzzles")
     assert len(paths) == 36 and "0 of 36 solved" in status(paths)
     paths[0].write_text(text("add", solved=True))
@@ -146,7 +146,7 @@ def test_a_folder_is_made_once(tmp_path):
     assert f"Next: open {paths[1]}" in told
 
 
-def test_watching(tmp_path):
+def test_watching_reports_each_change(tmp_path):
     paths, seen = make(tmp_path), []
 
     class Enough(Exception):
@@ -174,7 +174,7 @@ def test_watching(tmp_path):
     assert "01_add.py" in seen[0] and "sign: the rule returns minus the right gradient" in seen[1] and len(seen) == 3
 
 
-def test_the_command(tmp_path):
+def test_the_puzzles_command_makes_a_folder(tmp_path):
     done = subprocess.run([sys.executable, "-m", "tinygrad_like.learn", "puzzles", tmp_path / "mine"],
                           capture_output=True, text=True, check=True)
     assert "0 of 36 solved" in done.stdout and len(list((tmp_path / "mine").glob("*.py"))) == 36
