@@ -27,6 +27,7 @@ import pytest
 import nn
 import optim
 import tinygrad_like
+from tests.data.test_idx import idx_bytes
 from tinygrad_like.data import load_cifar10, load_mnist, read_idx
 from tinygrad_like.data.cifar import ARCHIVE, BATCHES
 from tinygrad_like.data.mnist import MNIST_SHA256
@@ -142,10 +143,6 @@ def equal(a, b):
 def only(original):
     """Only the original contents are right, since the format has a checksum."""
     return lambda content: original
-
-
-def idx_bytes(array):
-    return struct.pack(f">4B{array.ndim}I", 0, 0, 8, array.ndim, *array.shape) + array.tobytes()
 
 
 def idx_array(content):

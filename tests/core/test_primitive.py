@@ -7,6 +7,7 @@ from functools import partial, wraps
 import numpy as np
 import pytest
 
+from tests.core.test_declarations import declare
 from tinygrad_like import Residuals, Tensor, manual_seed, no_grad, ops, primitive
 from tinygrad_like.ops.composite import composite
 from tinygrad_like.transforms.switches import after
@@ -16,12 +17,6 @@ FACTOR = 1
 
 def leaf(values, dtype="float64"):
     return Tensor(values, requires_grad=True, dtype=dtype)
-
-
-def declare(forward, **rules):
-    op = primitive(forward)
-    op.vjp(**rules)
-    return op
 
 
 # Declaration ----------------------------------------------------------------------------------------------------------

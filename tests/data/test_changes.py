@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
+from tests.data.test_augment import images
 from tinygrad_like.data import changes
-
-
-def images(batch=16, channels=3, height=9, width=6):
-    return np.random.default_rng(batch).random((batch, channels, height, width), dtype=np.float32)
 
 
 def warped(image, a, b, c, d, e, f):

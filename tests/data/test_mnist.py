@@ -2,19 +2,15 @@
 
 import gzip
 import hashlib
-import struct
 
 import numpy as np
 import pytest
 
 import tinygrad_like.data.mnist as module
+from tests.data.test_idx import idx_bytes
 from tinygrad_like.data import load_fashion_mnist, load_mnist
 
 NAMES = tuple(module.MNIST_SHA256)
-
-
-def idx_bytes(array):
-    return struct.pack(f">4B{array.ndim}I", 0, 0, 8, array.ndim, *array.shape) + array.tobytes()
 
 
 @pytest.fixture

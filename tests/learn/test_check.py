@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.core.test_declarations import declare
 from tests.ops.samples import CASES
 from tinygrad_like import Tensor, ops, primitive
 from tinygrad_like.core.primitive import Primitive
@@ -55,12 +56,6 @@ def test_no_false_alarm_on_shipped_ops():
         for sample in [*samples, calls[:4], calls[3::-1]]:
             found = check_op(op, [Point(op, inputs, options) for inputs, options in sample])
             assert not found, "\n".join(map(str, found))
-
-
-def declare(forward, **rules):
-    op = primitive(forward)
-    op.vjp(**rules)
-    return op
 
 
 def sine(x):

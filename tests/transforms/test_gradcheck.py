@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.core.test_declarations import declare
 from tinygrad_like import Tensor, get_rng_state, ops
 from tinygrad_like.core.primitive import primitive
 from tinygrad_like.ops.composite import composite
@@ -10,12 +11,6 @@ from tinygrad_like.transforms.gradcheck import GradcheckError, gradcheck, gradgr
 
 rng = np.random.default_rng(7)
 A, B = rng.standard_normal((3, 4)), rng.standard_normal((4,))
-
-
-def declare(forward, **rules):
-    op = primitive(forward)
-    op.vjp(**rules)
-    return op
 
 
 def cube(x):
