@@ -174,7 +174,7 @@ for line in "from tinygrad_like.nn import Linear", "from tinygrad_like.training 
         message = str(error)
         assert message.startswith(os.path.join(os.getcwd(), "nn", "__init__.py") + " is not tinygrad_like's nn, but ")
         print(message.partition("; ")[2])
-""", tmp_path) == "\n".join(["uninstall that one, and install tinygrad_like again"] * 2)
+""", tmp_path) == "\n".join(["uninstall that package, and install tinygrad_like again"] * 2)
 
 
 def test_our_packages_import_each_other_by_names_that_are_ours():
