@@ -279,7 +279,7 @@ def test_deep_post_norm_needs_warmup(shown):
     found = shown("warmup", "--quick", "--layers", "12", "--epochs", "2")[0]
     assert set(found) == {(norm, warm) for norm in warmup.NORMS for warm in warmup.WARMUPS}
     deep = {case: accuracy.mean() for case, accuracy in found.items()}
-    assert deep["post-norm", "no warmup"] < 0.3 < 0.5 < deep["post-norm", "warmup"]
+    assert deep["post-norm", "no warmup"] < 0.3 < 0.4 < deep["post-norm", "warmup"]
     assert deep["pre-norm", "no warmup"] > deep["post-norm", "no warmup"] + 0.2
 
 
