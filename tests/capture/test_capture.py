@@ -812,7 +812,7 @@ def test_trying_ops_as_kernels_draws_no_extra_numbers(fuse):
     lambda x: [D.Bernoulli(x).sample((5,)), D.Bernoulli(logits=x).sample(), D.Bernoulli(x.sum().sigmoid()).sample()],
     lambda x: [(a := (d := D.Categorical(logits=x)).sample((7,))), d.log_prob(a)],
 ], ids=["bernoulli", "categorical"])
-def test_samples_of_distributions_are_those_of_eager_code(sample):
+def test_samples_of_distributions_equal_eager_code(sample):
     same_draws(sample)
 
 

@@ -383,7 +383,7 @@ def test_without_a_folder_kernels_run_and_one_line_says_so(tmp_path, environment
     assert line.endswith("; NUMBA_CACHE_DIR can name a folder")
 
 
-def test_a_user_without_a_home_is_told_once(monkeypatch, capfd, no_folder_known):
+def test_a_user_without_a_home_directory_is_warned_once(monkeypatch, capfd, no_folder_known):
     def nowhere(name):
         raise RuntimeError("Could not determine home directory.")
 

@@ -13,7 +13,6 @@ from tinygrad_like.kernels.simd import inner
 from tinygrad_like.kernels.threads import LINE, take
 from tinygrad_like.kernels.views import count_of, data_of, floats_at, stride_of
 
-needs_threads = pytest.mark.skipif(threads.count == 1, reason="one thread only")
 LARGE = 10**6
 
 

@@ -68,7 +68,7 @@ def test_fan_in_and_fan_out_count_the_receptive_field():
     (lambda t: init.kaiming_normal_(t, mode="fan_out", nonlinearity="linear"), 1 / 200),
     (lambda t: init.kaiming_uniform_(t, a=math.sqrt(5)), 1 / 900),
 ])
-def test_variance_is_that_of_the_formula(fill, variance):
+def test_variance_follows_the_formula(fill, variance):
     w = values(fill)
     assert abs(w.mean()) < 0.02 * math.sqrt(variance) and abs(w.var() / variance - 1) < 0.02
 

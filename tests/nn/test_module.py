@@ -576,7 +576,7 @@ def test_repr_does_not_fold_named_neighbours():
 
 
 @pytest.mark.torch
-def test_names_orders_and_ties_are_those_of_pytorch():
+def test_names_orders_and_ties_match_pytorch():
     import torch
 
     def build(nn_, parameter, tensor):

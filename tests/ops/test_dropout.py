@@ -124,7 +124,7 @@ def test_a_key_must_be_an_array_of_one_integer(key):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("op", [
     ops.dropout, lambda x: ops.scaled_dot_product_attention(x, x, x, dropout_p=0.5, scale=1e-3)])
-def test_a_process_with_some_rows_drops_what_one_with_all_rows_would(op, dtype):
+def test_a_process_with_some_rows_drops_the_same_values_as_one_with_all(op, dtype):
     """A parameter has no rows, so all processes drop the same of it."""
     x = np.random.default_rng(0).standard_normal((6, 3, 16)).astype(dtype)
 

@@ -162,7 +162,7 @@ def test_the_layout_of_a_parameter_may_change(cls, options, first, move):
 
 @pytest.mark.parametrize("cls, options", ALL)
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["deepcopy", "pickle"])
-def test_a_copy_of_parameters_and_optimizer_continues_alike(cls, options, again):
+def test_a_copy_of_parameters_and_optimizer_continues_identically(cls, options, again):
     params = make((4, 6), (3,))
     params[0].data = np.asfortranarray(params[0]._data)
     optimizer = cls(params, lr=0.01, **options)

@@ -105,7 +105,7 @@ def test_a_kernel_that_is_not_the_definition_fails():
         gradcheck(off, A)
 
 
-def test_a_joint_rule_that_ignores_what_is_wanted_fails():
+def test_a_joint_rule_that_ignores_wanted_fails():
     """With both inputs wanted it is right; with only the second it returns the wrong cotangent."""
     careless = primitive(product)
     careless.joint_vjp(lambda g, a, b, wanted: [g * b, g * a] if all(wanted) else [g * b, g * b])

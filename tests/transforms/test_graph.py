@@ -33,7 +33,7 @@ def test_a_picture_shows_every_op_and_leaf_once_and_every_arrow():
     assert sorted(picture.arrows) == [(0, 5), (1, 2), (1, 2), (2, 3), (2, 4), (3, 6), (4, 5), (5, 6), (6, 7)]
 
 
-def test_the_data_of_a_function_are_one_box_and_those_of_a_tensor_the_saved_ones():
+def test_a_functions_data_are_one_box_and_a_tensors_are_the_saved_values():
     model, x = nn.ResNetS(4, 8, 1, 3), Tensor.rand(2, 8)
     block = model.blocks[0]
     picture = graph(lambda: block(x), {"x": x, **dict(block.named_parameters())})

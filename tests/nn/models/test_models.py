@@ -55,7 +55,7 @@ def test_an_mlp_is_equations_7_22_and_7_36():
 
 
 @pytest.mark.parametrize("sizes", [[7, 3], [2, 16, 16, 1], [784, 512, 512, 10]])
-def test_the_parameter_count_is_that_of_001(sizes):
+def test_the_parameter_count_equals_001s(sizes):
     # (d + 1) m_1 + (m_1 + 1) m_2 + ... + (m_{r-1} + 1) m_r
     count = sum((n + 1) * m for n, m in zip(sizes, sizes[1:], strict=False))
     assert sum(p.size for p in nn.MLP(sizes).parameters()) == count
