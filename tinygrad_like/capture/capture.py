@@ -104,7 +104,7 @@ class Kind:
 
     def watch(self, world: World, tensors: list[Tensor]) -> list[Tensor]:
         """Make this the kind of calls in the world as it is now. Returns the inputs of their program."""
-        self.world, self.known = world, {id(t) for t in world.all_tensors()}
+        self.world, self.known = world, {id(t) for t in world.tensors}
         self.fixed = {i: t for i, t in enumerate(tensors) if id(t) in self.known}  # also found in the world
         inputs, self.bound = self._inputs(tensors)
         return inputs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,9 +18,26 @@ from .pytree import holds_only_tensors, tensors_in
 MISSING: Any = type("MISSING", (), {"__repr__": lambda self: "nothing"})()
 _VALUES = (int, float, bool, str, bytes, complex, type(None), np.generic, np.dtype)
 _FLAGS = (bool, str, type(None))  # a function may change these, since a replay sets them too: `model.train()`
-_QUESTIONS: dict[str, tuple[str, Callable]] = {  # as an expression, and as a function
-    "length": ("", len), "parts": ("[*{}]", list), "ids": ("[*map(id, {})]", lambda x: [*map(id, x)]),
-    "result": ("{}()", lambda x: x()), "lasts": ("{}()", lambda x: x())}
+
+
+class Question(NamedTuple):
+    """A question about an object, in place of a key: as an expression, and as a function. own: whether the function may
+    change the answer itself."""
+
+    text: str
+    answer: Callable
+    own: bool = False
+
+
+_QUESTIONS = {
+    "length": Question("len({})", len), "parts": Question("[*{}]", list), "result": Question("{}()", lambda x: x()),
+    "ids": Question("[*map(id, {})]", lambda x: [*map(id, x)]), "lasts": Question("{}()", lambda x: x(), own=True)}
+WITHOUT_GRADIENT = Question("{}._grad is None", lambda t: t._grad is None, own=True)
+
+
+def is_zero(option: str) -> Question:
+    """Whether an option of an optimizer's group is 0."""
+    return Question(f"{{}}.get({option!r}) == 0", lambda group: group.get(option) == 0, own=True)
 
 
 class Place(NamedTuple):
@@ -58,11 +75,8 @@ class Guards:
     """The values in all watched places; `what` names the first that has changed."""
 
     def __init__(self) -> None:
-        self.entries: list[tuple[Any, Any, Any, str]] = []  # owner, key, value, name
-        self.questions: list[tuple[str, Any, Any, str]] = []  # a question, what it is about, the answer, its name
-        self.zeros: list[tuple[dict, str, bool, str]] = []  # options of optimizers that are, or are not, 0
-        self.tensors: list[tuple[Tensor, np.ndarray, str]] = []
-        self.gradients: list[tuple[Tensor, bool]] = []
+        self.entries: list[tuple[Any, Any, Any, str]] = []  # owner, key, value, name; then the questions
+        self.tensors: list[Tensor] = []
         self.kept: list[Any] = []  # parts of sets, and keys
         self.bound: list[Place] = []  # places with another Tensor in each call
         self.optimizers: dict[int, Any] = {}
@@ -71,116 +85,109 @@ class Guards:
         self.moved: Place | None = None  # a place with another Tensor
         self.quick: Callable[[], bool] | None = None
 
-    def ask(self, question: str, about: Any, name: str) -> None:
-        """Watch the answer to a question of `_QUESTIONS`."""
+    def ask(self, question: str | Question, about: Any, name: str) -> None:
+        """Watch the answer to a question, which may be named as in `_QUESTIONS`."""
         if question == "ids":  # an id is known to be of the same object only while that lives
             self.kept += about
-        self.questions.append((question, about, _QUESTIONS[question][1](about), name))
+        question = _QUESTIONS[question] if isinstance(question, str) else question
+        self.entries.append((about, question, question.answer(about), name))
 
     def same(self) -> bool:
         """Whether nothing has changed."""
-        self.quick = self.quick or self._in_one_expression()
+        self.quick = self.quick or _in_one_expression(self.entries)
         try:
             if self.quick():
                 return True
         except (AttributeError, LookupError, ValueError):  # something is gone
             pass
-        self.what, entry = next(self._differences(), ("", None))
-        if entry is not None:
-            where, key, value = entry
-            if _bindable(where, get(where, key)) and holds_only_tensors(value):
-                self.moved = Place(where, key, self.what)
-            self.replaced = not isinstance(value, _VALUES)
-        return not self.what
+        self.what = ""
+        for where, key, value, name in self._differences():
+            self.what = name
+            if type(key) is not Question:
+                if _bindable(where, get(where, key)) and holds_only_tensors(value):
+                    self.moved = Place(where, key, name)
+                self.replaced = not isinstance(where, Tensor) and not isinstance(value, _VALUES)
+            return False
+        return True
 
     def changed(self, effects: set[int]) -> tuple[str, list[Place]]:
         """The name of state that the function has changed but a program would not; and the places that it has bound to
         other Tensors. effects: the ids of objects that the program changes as an effect."""
         places: list[Place] = []
         self.left = []
-        for name, entry in self._differences(flags=False):
-            if entry is not None:
-                where, key, value = entry
-                now = get(where, key)
-                if id(where) in effects:
-                    continue
-                if _bindable(where, now) and (holds_only_tensors(value) or value is None):
-                    places.append(Place(where, key, name))
-                    continue
-                if isinstance(now, _FLAGS) and isinstance(value, _FLAGS) and type(where) is not types.MappingProxyType:
-                    self.left.append((Place(where, key, name), now))
-                    continue
-            return name, places
+        for where, key, value, name in self._differences():
+            if key.own if type(key) is Question else id(where) in effects:
+                continue
+            if type(key) is Question:
+                return name, places
+            now = get(where, key)
+            if _bindable(where, now) and (holds_only_tensors(value) or value is None):
+                places.append(Place(where, key, name))
+            elif isinstance(now, _FLAGS) and isinstance(value, _FLAGS) and type(where) is not types.MappingProxyType:
+                self.left.append((Place(where, key, name), now))
+            else:
+                return name, places
         return "", places
 
-    def _differences(self, flags: bool = True):  # type: ignore[no-untyped-def]
+    def _differences(self) -> Iterator[tuple[Any, Any, Any, str]]:
         for where, key, value, name in self.entries:
-            if not same(get(where, key), value):
-                yield name, (where, key, value)
-        for question, about, answer, name in self.questions:
-            if (flags or question != "lasts") and _QUESTIONS[question][1](about) != answer:
-                yield name, None
-        if flags:
-            for group, key, zero, name in self.zeros:
-                if (group.get(key) == 0) is not zero:
-                    yield name, None
-            for t, without in self.gradients:
-                if (t.grad is None) != without:
-                    yield "which Tensors have gradients", None
-        for t, array, name in self.tensors:
-            if t._data is not array:
-                yield f"the array of {name}", None
+            if not (key.answer(where) == value if type(key) is Question else same(get(where, key), value)):
+                yield where, key, value, name
 
-    def _in_one_expression(self) -> Callable[[], bool]:
-        """Code that tests whether each object is still the same one."""
-        names: dict[str, Any] = {"len": len, "map": map, "id": id, "item": dict.get}  # [] of a defaultdict would add
-        known: dict[int, str] = {}  # one name for each object, so that none is tested twice
-
-        def name(value: Any) -> str:
-            if value is None or type(value) in (bool, str, int):
-                return repr(value)
-            return whole(value)
-
-        def whole(value: Any) -> str:
-            if id(value) not in known:
-                known[id(value)] = f"_{len(known)}"
-                names[known[id(value)]] = value
-            return known[id(value)]
-
-        def entry(where: Any, key: Any, value: Any) -> str:
-            if value is MISSING:
-                at = name(where)
-                of = key or "cell_contents"
-                return f"{name(key)} not in {at}" if _has_items(where) else f"not hasattr({at}, {of!r})"
-            found = (f"{name(where)}().{key}" if type(where) is weakref.ref else
-                     f"{name(where)}.cell_contents" if type(where) is types.CellType else
-                     f"item({name(where)}, {name(key)})" if isinstance(where, dict) and type(where) is not dict else
-                     f"{name(where)}[{name(key)}]" if _has_items(where) else f"{name(where)}.{key}")
-            if type(value) is weakref.ref:
-                return f"{found} is {name(value)}() is not None"
-            return f"{found} is {whole(value) if type(value) in (str, int) else name(value)}"  # others may be equal
-
-        asked = list(dict.fromkeys([entry(*e[:3]) for e in self.entries]))
-        lengths = {id(about): (about, answer) for question, about, answer, _ in self.questions if question == "length"}
-        about, answers = zip(*lengths.values(), strict=True) if lengths else ((), ())
-        asked += [f"[*map(len, {name(about)})] == {name([*answers])}"]  # all at once, which is faster
-        asked += [f"{_QUESTIONS[question][0].format(name(about))} == {name(answer)}"
-                  for question, about, answer, _ in self.questions if question != "length"]
-        asked += [f"item({name(group)}, {key!r}) {'==' if zero else '!='} 0" for group, key, zero, _ in self.zeros]
-        asked += [f"{name(t)}._grad is {'' if without else 'not '}None" for t, without in self.gradients]
-        asked += [f"{name(t)}._data is {name(array)}" for t, array, _ in self.tensors]
-        parts = [define("same", f"def same(): return {' and '.join(asked[i:i + 300]) or True}", "<guards>", names)
-                 for i in range(0, len(asked) or 1, 300)]
-        return parts[0] if len(parts) == 1 else lambda: all([part() for part in parts])  # one takes long to compile
-
-    def all_tensors(self) -> list[Tensor]:
-        return [t for t, _, _ in self.tensors]
+    def without_gradients(self) -> dict[int, bool]:
+        """Whether each Tensor that needs a gradient had none, by id."""
+        return {id(t): answer for t, question, answer, _ in self.entries if question is WITHOUT_GRADIENT}
 
     def memories(self) -> dict[int, np.ndarray]:
         """The memory of all Tensors, and of those in places that each call binds again, by id."""
-        found = [array for _, array, _ in self.tensors]
-        found += [t._data for place in self.bound for t in tensors_in(place.get())]
+        found = [t._data for t in (*self.tensors, *[t for place in self.bound for t in tensors_in(place.get())])]
         return {id(m): m for m in map(memory, found)}
+
+
+def _in_one_expression(entries: list[tuple[Any, Any, Any, str]]) -> Callable[[], bool]:
+    """Code that tests whether each object is still the same one."""
+    lengths = {id(where): (where, value) for where, key, value, _ in entries if key is _QUESTIONS["length"]}
+    about, answers = zip(*lengths.values(), strict=True) if lengths else ((), ())
+    found = [_condition(*entry[:3]) for entry in entries if entry[1] is not _QUESTIONS["length"]]
+    found.append(("[*map(len, {})] == {}", (about, [*answers])))  # all at once, which is faster
+    found = [*{(text, *map(id, about)): (text, about) for text, about in found}.values()]  # none is tested twice
+    parts = [_compiled(found[i:i + 300]) for i in range(0, len(found), 300)]  # one takes long to compile
+    return parts[0] if len(parts) == 1 else lambda: all([part() for part in parts])
+
+
+def _condition(where: Any, key: Any, value: Any) -> tuple[str, tuple]:
+    """An expression for one entry, and the objects in it."""
+    if type(key) is Question:
+        return (key.text if value is True else f"not {key.text}", (where,)) if type(value) is bool else (
+            f"{key.text} == {{}}", (where, value))
+    if value is MISSING:
+        return ("{} not in {}", (key, where)) if _has_items(where) else (
+            "not hasattr({}, {})", (where, key or "cell_contents"))
+    if _has_items(where):  # [] of a defaultdict would add
+        of: tuple = (where, key)
+        text = "get({}, {})" if isinstance(where, dict) and type(where) is not dict else "{}[{}]"
+    else:
+        of, text = (where,), f"{{}}.{key or 'cell_contents'}"
+    return f"{text} is {{}}" + " is not None" * (type(value) is weakref.ref), (*of, value)
+
+
+def _compiled(conditions: list[tuple[str, tuple]]) -> Callable[[], bool]:
+    """A function that tests conditions. The objects are defaults of arguments, which are read faster than globals."""
+    names: dict[str, Any] = {"get": dict.get, "len": len, "map": map, "id": id}
+    known: dict[int, str] = {}
+
+    def name(value: Any) -> str:
+        if value is None or type(value) is bool:
+            return repr(value)
+        if id(value) in known:
+            return known[id(value)]
+        names[new := f"_{len(known)}"] = value
+        known[id(value)] = f"o{new}" if type(value) is weakref.ref else new
+        return f"({known[id(value)]} := {new}())" if type(value) is weakref.ref else new
+
+    text = " and ".join([text.format(*map(name, about)) for text, about in conditions])
+    arguments = ", ".join([f"{n}={n}" for n in names])
+    return define("same", f"def same({arguments}): return {text}", "<guards>", names)
 
 
 def same(now: Any, value: Any) -> bool:

@@ -39,7 +39,7 @@ def record(self: capture, kind: Kind, tensors: list[Tensor], args: tuple, option
     tape = Tape([t._data for t in inputs], kind.tape, world.memories() if world else None)
     before = Saved(kind.tape, inputs) if kind.tape is not None else None
     gradients = [(t, t._grad is not None and weakref.ref(t._grad))
-                 for t in [*(world.all_tensors() if world else ()), *inputs]]
+                 for t in [*(world.tensors if world else ()), *inputs]]
     try:
         with tape, self.trace.on():
             result = self.function(*args, **options)
@@ -98,11 +98,7 @@ def _apart(inputs: list[Tensor]) -> list[tuple[Tensor, np.ndarray]]:
 
 def _world(self: capture, watched: tuple, effects: Set[int] = frozenset(), before: World | None = None) -> World:
     """All that the code that ran may read; and which gradients existed `before` the call, where that is known."""
-    world = World(self.function, (*watched[0], *watched[1].values()), self.trace, self.places, effects)
-    if before is not None:
-        without = {id(t): is_none for t, is_none in before.gradients}
-        world.gradients = [(t, without.get(id(t), is_none)) for t, is_none in world.gradients]
-    return world
+    return World(self.function, (*watched[0], *watched[1].values()), self.trace, self.places, effects, before)
 
 
 def _made(self: capture, kind: Kind, tape: Tape, before: Saved, result: Any, inputs: list[Tensor],
@@ -116,7 +112,7 @@ def _made(self: capture, kind: Kind, tape: Tape, before: Saved, result: Any, inp
             raise Refused("it returns or keeps a list, a dict or an object that was there before, or one of them twice"
                           "; return a copy")
         kind.program = proved(
-            lambda level: Program(tape, inputs, both, level, world.all_tensors()),
+            lambda level: Program(tape, inputs, both, level, world.tensors),
             lambda program: program.differs(before, both, inputs), self.fuse)
     except Refused as error:
         return self.stop(kind, str(error), result)

@@ -23,7 +23,7 @@ from ..core.dispatch import Op
 from ..core.tensor import Tensor
 from ..dtypes import memory
 from ..random import Generator
-from .guards import MISSING, Guards, Place, Uncleared, attributes_of, get
+from .guards import MISSING, WITHOUT_GRADIENT, Guards, Place, Question, Uncleared, attributes_of, get, is_zero
 from .pytree import FIELDS, PLAIN, holds_only_tensors, parts_of, tensors_in
 from .trace import NUMPY, OURS, PYTHON, USERS, Code, Trace, names_in, owner_of, owner_of_class, owner_of_file, pure
 
@@ -44,8 +44,9 @@ class World(Guards):
     """Everything that the code that ran may read: entries to compare, and all Tensors."""
 
     def __init__(self, function: Callable, arguments: tuple, trace: Trace, places: dict[tuple, Place],
-                 effects: Set[int] = frozenset()):
+                 effects: Set[int] = frozenset(), before: World | None = None):
         super().__init__()
+        self.without = before.without_gradients() if before is not None else {}
         self.trace, self.places, self.unknown, self.effects = trace, places, "", effects
         self.seen: dict[int, Any] = {}
         self.names, self.classes = set[str](), dict[Any, Any]()
@@ -71,7 +72,7 @@ class World(Guards):
         self.bind()
         self.ids = set(self.seen)
         self.entries = [(where, key, _weak(value) if _dies(value) else value, name)
-                        for where, key, value, name in self.entries]
+                        for where, key, value, name in sorted(self.entries, key=lambda e: type(e[1]) is Question)]
         self.seen, self.trace = {}, None  # type: ignore[assignment]  # they must not keep objects alive
         self.classes = {}
 
@@ -121,7 +122,7 @@ class World(Guards):
             for part in ("func", "args", "keywords", *self.names & vars(value).keys()):
                 self.at(value, part, getattr(value, part), f"{part} of {name}")
         elif isinstance(value, property | cached_property | staticmethod | classmethod | _lru_cache_wrapper):
-            if isinstance(value, _lru_cache_wrapper):
+            if isinstance(value, _lru_cache_wrapper) and owner_of(sys.modules.get(value.__module__)) != OURS:
                 self.ask("lasts", Uncleared(value), f"the cache of {name}")
             for part in ("fget", "fset", "func", "__func__", "__wrapped__"):
                 self.follow(getattr(value, part, None), name)
@@ -206,7 +207,7 @@ class World(Guards):
             for key, value in list(group.items()):
                 if type(value) in _NUMBERS and key not in self.names and not of_user:
                     if key != "lr":
-                        self.zeros.append((group, key, value == 0, f"group {i}.{key}"))
+                        self.ask(is_zero(key), group, f"group {i}.{key}")
                 elif not (type(value) is tuple and key not in self.names):
                     self.at(group, key, value, f"group {i}.{key} of {name}", known=callable(value))
         states = own["_states"]
@@ -224,8 +225,9 @@ class World(Guards):
     def _tensor(self, t: Tensor, name: str) -> None:
         if owner_of_class(type(t)) != OURS:
             self._refuse(t, name)
-        self.tensors.append((t, t._data, name))
-        self.entries += [(t, "requires_grad", t.requires_grad, f"{name}.requires_grad"),
+        self.tensors.append(t)
+        self.entries += [(t, "_data", t._data, f"the array of {name}"),
+                         (t, "requires_grad", t.requires_grad, f"{name}.requires_grad"),
                          (t, "_hooks", t._hooks, f"the hooks of {name}"),
                          (t, "_after", t._after, f"the hooks of {name}")]
         for hooks in (t._hooks, t._after):
@@ -236,7 +238,8 @@ class World(Guards):
         named = self.trace.asked | self.pairs.get(name.rpartition(".")[2], set())
         self.entries += [(t, key, MISSING, f"{name}.{key}") for key in named if not hasattr(t, key)]
         if t.requires_grad or type(t) is not Tensor:  # a frozen parameter may keep a gradient
-            self.gradients.append((t, t.grad is None))
+            self.entries.append((t, WITHOUT_GRADIENT, self.without.get(id(t), t._grad is None),
+                                 "which Tensors have gradients"))
 
     def _array(self, x: np.ndarray, name: str) -> None:
         if self.inner:  # state of one of this library's objects, which ops and effects read and write
@@ -400,8 +403,8 @@ class World(Guards):
 
     def bind(self) -> None:
         """Watch the places whose Tensors are also found elsewhere, or that have changed since."""
-        others = {id(memory(array)) for _, array, _ in self.tensors}
-        others |= {id(memory(t.grad._data)) for t, _, _ in self.tensors if t.grad is not None}
+        others = {id(memory(t._data)) for t in self.tensors}
+        others |= {id(memory(t.grad._data)) for t in self.tensors if t.grad is not None}
         others |= {id(memory(p._data)) for o in self.optimizers.values() for g in o.param_groups for p in g["params"]}
         for place in self.bound[:]:
             value = place.get()
