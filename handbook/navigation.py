@@ -27,7 +27,7 @@ def navigation(ops: str) -> str:
         {"API": ["reference/index.md", *[f"reference/{name}.md" for name in PAGES]]},
         {"Demos": ["demos.md", "experiments.md"]},
         {"Measured": ["performance.md", "accuracy.md"]},
-        {"The seeds": "seeds.md"},
+        {"The source texts": "seeds.md"},
         {"The project": ["project.md", "conventions.md", "contributing.md"]},
     ])
 
