@@ -11,7 +11,7 @@ import numpy as np
 from tinygrad_like.core.graph import mode
 from tinygrad_like.core.listener import effect
 from tinygrad_like.core.tensor import Tensor
-from tinygrad_like.dtypes import FLOAT32, FLOAT64, FLOATS, INT64, wide
+from tinygrad_like.dtypes import FLOAT64, FLOATS, INT64, wide
 from tinygrad_like.methods.gradients import zero_gradient
 from tinygrad_like.rings import replaceable
 from tinygrad_like.transforms.switches import enable_grad
@@ -23,9 +23,9 @@ required: Any = object()  # the default of lr in optimizers written for older ve
 
 
 @replaceable
-def fused_update(formula: Callable) -> tuple[Callable, Callable] | None:
-    """(table, step) for a formula, if a kernel has it, else None: table(rows of arrays), and step(table, count), which
-    applies the formula to all rows in one pass over memory and increments the count."""
+def fused_update(formula: Callable, dtype: np.dtype) -> tuple[Callable, Callable] | None:
+    """(table, step) for a formula and dtype, if a kernel has it, else None: table(rows of arrays), and
+    step(table, count), which applies the formula to all rows in one pass over memory and increments the count."""
     return None
 
 
@@ -122,15 +122,15 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        fused = fused_update(type(self).update)
         trained = [(i, p) for i, group in enumerate(self.param_groups) for p in group["params"] if p.grad is not None]
+        fused = fused_update(type(self).update, trained[0][1].dtype) if trained else None
         if not trained:
             self._warn_of_no_gradient()
         if mode.listener is not None:
             for _, p in trained:
                 mode.listener.tell("gradient", p)
         rows, formulas = list[Any](), list[tuple]()
-        if fused and trained:
+        if fused:
             if len(self._numbers) != len(self.param_groups):
                 length = len(_flat(self.defaults.values()))
                 self._numbers = [np.empty(length, FLOAT64) for _ in self.param_groups]
@@ -151,7 +151,7 @@ class Optimizer:
         for _, p in trained:
             p.touch()
         written = [a for _, p, _ in formulas for a in (p._data, *self._states[p].values())]
-        effect(f"{self.name}.step", self._carry_out, rows, formulas, writes=[
+        effect(f"{self.name}.step", self._carry_out, fused, rows, formulas, writes=[
             *written, self._count, *[a for row in rows for a in (row[0], *row[2:-1]) if a is not None]])
         return loss
 
@@ -168,7 +168,7 @@ class Optimizer:
             if not needed[i].keys() <= state.keys():
                 options = self._options(self.param_groups[i])
                 begun = {name: self.begin(name, x, **options) for name in needed[i] if name not in state}
-                if x.dtype is not FLOAT32 or any([a is None for a in begun.values()]):
+                if x.dtype.itemsize < 4 or any([a is None for a in begun.values()]):
                     rows.append(None)
                     continue
                 state.update(begun)
@@ -191,12 +191,12 @@ class Optimizer:
             if numbers.tolist() != found:  # to write takes longer
                 numbers[:] = found
 
-    def _carry_out(self, rows: Sequence[tuple], formulas: Sequence[tuple]) -> None:
+    def _carry_out(self, fused: Any, rows: Sequence[tuple], formulas: Sequence[tuple]) -> None:
         """Perform the step: rows by the kernel, the rest by the formula. Whatever may fail comes first."""
         steps, changes = self.steps, [change for each in formulas for change in self._changes(*each)]
         try:
             if rows:
-                table, update = fused_update(type(self).update)  # type: ignore[misc]
+                table, update = fused
                 update(table(rows), self._count)
             else:
                 self.steps = steps + 1

@@ -39,25 +39,28 @@ def drawn(rng, options):
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("cls", OPTIONS, ids=lambda cls: cls.__name__)
-def test_the_kernel_equals_the_formula(cls, seed):
+def test_the_kernel_equals_the_formula(cls, seed, monkeypatch):
     rng = np.random.default_rng(seed)
     options, shapes = drawn(rng, OPTIONS[cls]), SHAPES[:5] if seed else SHAPES
     values = [rng.standard_normal(shape) for shape in shapes]
-    fast, exact = ([Tensor(v.astype(dtype), requires_grad=True) for v in values] for dtype in ("float32", "float64"))
+    dtype, tolerance = ("float64", 1e-12) if seed % 3 == 1 else ("float32", 1e-5)
+    fast, exact = ([Tensor(v.astype(kind), requires_grad=True) for v in values] for kind in (dtype, "float64"))
     a, b = (cls([{"params": params[::2]}, {"params": params[1::2], "lr": options["lr"] / 2}], **options)
             for params in (fast, exact))
-    assert fused_update(cls.update) and not fused_update(optim.Muon.update)
+    assert fused_update(cls.update, fast[0].dtype) and not fused_update(optim.Muon.update, fast[0].dtype)
     for n in range(5):
         for p, q in zip(fast, exact, strict=True):
-            g = rng.standard_normal(p.shape).astype("float32")
+            g = rng.standard_normal(p.shape).astype(dtype)
             p.grad, q.grad = (None, None) if n == 2 and p is fast[0] else (Tensor(g), Tensor(g.astype("float64")))
         a.step()
-        b.step()
+        with monkeypatch.context() as patched:
+            patched.setattr("optim.optimizer.fused_update", lambda *_: None)
+            b.step()
     for p, q in zip(fast, exact, strict=True):
-        np.testing.assert_allclose(p._data, q._data, rtol=1e-5, atol=1e-5, err_msg=str(options))
+        np.testing.assert_allclose(p._data, q._data, rtol=tolerance, atol=tolerance, err_msg=str(options))
         assert a._states[p].keys() == b._states[q].keys()
         for name, value in a._states[p].items():
-            np.testing.assert_allclose(value, b._states[q][name], rtol=2e-5, atol=1e-5, err_msg=name)
+            np.testing.assert_allclose(value, b._states[q][name], rtol=2 * tolerance, atol=tolerance, err_msg=name)
     assert a.steps == b.steps == 5
 
 

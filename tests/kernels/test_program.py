@@ -7,7 +7,7 @@ import pytest
 from numba import njit
 
 from tinygrad_like.kernels import program, threads
-from tinygrad_like.kernels.kinds import OPTIONAL, READ, REAL, STRIDED, TABLE, WRITE, Plan, Table
+from tinygrad_like.kernels.kinds import OPTIONAL, READ, REAL, STRIDED, WRITE, Plan, Rows, Table
 from tinygrad_like.kernels.program import Call, beside, kernel, run
 from tinygrad_like.kernels.simd import inner
 from tinygrad_like.kernels.threads import LINE, take
@@ -121,7 +121,7 @@ def test_an_array_may_be_read_in_place():
     assert out.tolist() == [4, 24]
 
 
-@kernel(table=TABLE, factor=REAL)
+@kernel(table=Rows(), factor=REAL)
 def scale_rows(table, factor, task, tasks):
     if task == 0:
         for row in table:

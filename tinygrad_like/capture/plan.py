@@ -106,7 +106,7 @@ def _with(value: Any, moved: Callable) -> Any:
         return value if _same(value, new) else kind(new)
     if kind is Table:
         rows = [tuple([x if x is None else moved(x) for x in row]) for row in value.rows]
-        return value if all(map(_same, rows, value.rows)) else Table(rows)
+        return value if all(map(_same, rows, value.rows)) else Table(rows, value.dtype)
     if kind is dict:
         others = {k: _with(v, moved) for k, v in value.items()}
         return value if _same(value.values(), others.values()) else others

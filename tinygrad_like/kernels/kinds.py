@@ -33,13 +33,18 @@ class Plan(NamedTuple):
     axes: dict[str, int]  # of its arrays
 
 
+class Rows(NamedTuple):
+    """A Table whose arrays have this dtype."""
+
+    dtype: np.dtype = FLOAT32
+
+
 READ, WRITE = Array(), Array(writes=True)
 OPTIONAL, OPTIONAL_WRITE = READ._replace(optional=True), WRITE._replace(optional=True)
 STRIDED, STRIDED_WRITE = READ._replace(axes=0), WRITE._replace(axes=0)
 STRIDED_OPTIONAL = OPTIONAL._replace(axes=0)
 INTEGERS, REALS = READ.of(INT64), READ.of(FLOAT64)
 REAL, INTEGER = "d", "q"  # numbers, as `struct` names them
-TABLE = "table"  # a Table
 
 DTYPES = [np.dtype(t) for t in (np.float32, np.float64, np.int64, np.int32, np.uint8)]
 _TYPES = np.array([id(None), id(np.ndarray), *[ctypes.c_int64.from_address(id(t) + KIND).value for t in DTYPES]])
@@ -49,12 +54,12 @@ KNOWN_AT = _TYPES.ctypes.data  # compiled code compares dtypes with these
 class Table:
     """Rows of arrays, each row a tuple: an argument for any number of arrays.
 
-    The arrays of a row are float32 and have one shape, except the last two: counts, int64, and numbers, float64. The
+    The arrays of a row have one dtype and one shape, except the last two: counts, int64, and numbers, float64. The
     kernel may write to all but the second and the numbers. From the third on, an array may be None.
     """
 
-    def __init__(self, rows: Sequence[tuple[np.ndarray | None, ...]]):
-        self.rows, width = rows, len(rows[0])
+    def __init__(self, rows: Sequence[tuple[np.ndarray | None, ...]], dtype: np.dtype = FLOAT32):
+        self.rows, self.dtype, width = rows, dtype, len(rows[0])
         self.ids = np.fromiter(map(id, chain.from_iterable(rows)), np.int64, width * len(rows)).reshape(-1, width)
 
     def arrays(self) -> list[np.ndarray]:
@@ -63,9 +68,9 @@ class Table:
     @property
     def suited(self) -> bool:
         """Whether the arrays are valid for a kernel; they may be any objects."""
-        return bool(_table_suits(id(self.ids), KNOWN_AT))
+        return bool(_table_suits(id(self.ids), KNOWN_AT, DTYPES.index(self.dtype)))
 
 
 @compiled()
-def _table_suits(ids, known):
-    return table_suits(ids, known)
+def _table_suits(ids, known, dtype):
+    return table_suits(ids, known, dtype)

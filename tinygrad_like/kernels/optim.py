@@ -1,4 +1,4 @@
-"""Steps of optimizers on float32 parameters, in place and in one pass over memory.
+"""Steps of optimizers on float32 or float64 parameters, in place and in one pass over memory.
 
 Each kernel is generated from the formula of its optimizer, the method `update` in `optim`. That is written in NumPy,
 where every operation makes a pass over memory. So `update` runs once on names in place of arrays and numbers, and its
@@ -24,19 +24,20 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from ..dtypes import FLOAT32, FLOAT64
 from ..transforms.codegen import define
-from .kinds import TABLE, WRITE, Table
+from .kinds import WRITE, Rows, Table
 from .program import Kernel, kernel, run
 from .registry import makers
 from .simd import inner
-from .vectormath import F, maximum
-from .views import count_of, data_of, floats_at, integer_at, integers_at, real_at
+from .vectormath import maximum
+from .views import count_of, data_of, floats_at, integer_at, integers_at, real_at, reals_at
 
 _COST = 0.18  # nanoseconds per element
 _TEXTS = {np.add: "{} + {}", np.subtract: "{} - {}", np.multiply: "{} * {}", np.divide: "{} / {}",
           np.power: "{} ** {}", np.negative: "-{}", np.sqrt: "np.sqrt({})", np.abs: "abs({})",
           np.maximum: "maximum({}, {})"}
-_NAMES = {"np": np, "F": F, "maximum": maximum, "data_of": data_of, "integer_at": integer_at, "real_at": real_at}
+_NAMES = {"np": np, "maximum": maximum, "data_of": data_of, "integer_at": integer_at, "real_at": real_at}
 
 
 @inner
@@ -48,21 +49,39 @@ def _work(table):
     return int(count * _COST)
 
 
-@inner
-def share(array, task, tasks):
-    """This task's part of the array at an address; empty if there is none."""
-    n = count_of(array) if array else 0
-    first, last = task * n // tasks, (task + 1) * n // tasks
-    return floats_at((data_of(array) if array else 0) + 4 * first, last - first)
+def _share(at: Callable, size: int) -> Callable:
+    """The function for a task's part of the array at an address; empty if there is none. size: of a number, in bytes"""
+
+    @inner
+    def share(array, task, tasks):
+        n = count_of(array) if array else 0
+        first, last = task * n // tasks, (task + 1) * n // tasks
+        return at((data_of(array) if array else 0) + size * first, last - first)
+
+    return share
 
 
-@kernel(table=TABLE, count=WRITE.of(np.int64), cost=0, tasks=1)
-def _count(table, count, task, tasks):
-    count[0] += 1
-    for row in table:
-        if row[-2]:
-            step = integers_at(data_of(row[-2]), 1)
-            step[0] += 1
+_OF_DTYPE: dict[np.dtype, dict[str, Any]] = {
+    FLOAT32: {"F": np.float32, "share": _share(floats_at, 4)},
+    FLOAT64: {"F": np.float64, "share": _share(reals_at, 8)},
+}
+
+
+def _counter(dtype: np.dtype) -> Kernel:
+    """The kernel that counts a step: the optimizer's count, and that of each row."""
+
+    def count(table, count, task, tasks):
+        count[0] += 1
+        for row in table:
+            if row[-2]:
+                step = integers_at(data_of(row[-2]), 1)
+                step[0] += 1
+
+    count.__name__ = f"count_{dtype}"
+    return kernel(table=Rows(dtype), count=WRITE.of(np.int64), cost=0, tasks=1)(count)
+
+
+_COUNTERS = {dtype: _counter(dtype) for dtype in _OF_DTYPE}
 
 
 class _Undecided(Exception):
@@ -138,8 +157,11 @@ def _loops(kind: Any, options: dict[str, list[str]], numbers: dict[str, str], kn
         return f"if {name} != 0{''.join(needed)}:\n{cases[0]}else:\n{cases[1]}"
 
 
-def _kernel_of(kind: Any) -> Kernel:
-    """The kernel of an optimizer. Raises AttributeError or TypeError if its formula is not elementwise."""
+def _kernel_of(kind: Any, dtype: np.dtype) -> Kernel:
+    """The kernel of an optimizer for parameters of this dtype.
+
+    Raises AttributeError or TypeError if the formula is not elementwise.
+    """
     options = {name: [f"{name}_{i}" for i in range(len(p.default))] if type(p.default) is tuple else [name]
                for name, p in inspect.signature(kind.__init__).parameters.items() if name not in ("self", "params")}
     numbers: dict[str, str] = {}
@@ -153,22 +175,23 @@ def _kernel_of(kind: Any) -> Kernel:
     lines += [f"{name} = {text}\n" for text, name in numbers.items()]
     text = "(table, task, tasks):\n    for row in table:\n" + indent("".join(lines) + loops, " " * 8)
     # The hash in its name ties compiled code on disk to this text.
-    name = f"{kind.__name__.lower()}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
-    body = define(name, f"def {name}{text}", __file__, {**_NAMES, "__name__": __name__, "share": share})
-    made = kernel(table=TABLE, work=_work, tasks=1, fastmath={"contract"})(body)
+    name = f"{kind.__name__.lower()}_{hashlib.sha256(text.encode()).hexdigest()[:12]}_{dtype}"
+    body = define(name, f"def {name}{text}", __file__, {**_NAMES, **_OF_DTYPE[dtype], "__name__": __name__})
+    made = kernel(table=Rows(dtype), work=_work, tasks=1, fastmath={"contract"})(body)
     made.name = kind.__name__.lower()
     return made
 
 
 @lru_cache
-def fused_update(formula: Callable) -> tuple[type[Table], Callable] | None:
-    """The class of tables of rows, and the function of such a table and the step count that applies a formula of
-    `optim` to all rows and counts the step; None if the formula has no kernel."""
+def fused_update(formula: Callable, dtype: np.dtype) -> tuple[Callable, Callable] | None:
+    """The function that makes tables of rows, and the function of such a table and the step count that applies a
+    formula of `optim` to all rows and counts the step; None if there is no kernel."""
     name, _, method = formula.__qualname__.partition(".")
-    if method != "update" or formula.__module__.split(".")[-2:-1] != ["optim"]:
+    if method != "update" or dtype not in _OF_DTYPE or formula.__module__.split(".")[-2:-1] != ["optim"]:
         return None
     try:
-        return Table, partial(step, _kernel_of(getattr(sys.modules[formula.__module__], name)))
+        update = _kernel_of(getattr(sys.modules[formula.__module__], name), dtype)
+        return partial(Table, dtype=dtype), partial(step, update)
     except (AttributeError, TypeError):
         return None
 
@@ -178,9 +201,9 @@ def step(update: Kernel, table: Table, count: np.ndarray) -> None:
 
     No interrupt comes between the two: threads are woken before, if necessary.
     """
-    first, last = (table,), (table, count)
-    run([(update, update.pack(*first), first), (_count, _count.pack(*last), last)])
+    first, last, count_rows = (table,), (table, count), _COUNTERS[table.dtype]
+    run([(update, update.pack(*first), first), (count_rows, count_rows.pack(*last), last)])
 
 
-makers.append(lambda: [fused_update(kind.update) for kind in vars(import_module("optim")).values()
+makers.append(lambda: [fused_update(kind.update, FLOAT32) for kind in vars(import_module("optim")).values()
                        if isinstance(kind, type) and hasattr(kind, "update")])

@@ -36,7 +36,7 @@ from ..dtypes import FLOAT32
 from . import blocks, threads
 from .atomics import call, get, put
 from .cache import compiled
-from .kinds import INTEGER, TABLE, Array, Plan
+from .kinds import INTEGER, Array, Plan, Rows
 from .record import BESIDE, CODE, SIZE, TASKS, compiled_for
 from .registry import ACCELERATED
 from .simd import inner
@@ -142,7 +142,7 @@ class Kernel:
         """The arrays that it writes, or those that it reads, including those of plans and tables."""
         found: list[np.ndarray] = []
         for x, kind in zip(arguments, self.kinds.values(), strict=True):
-            if kind is TABLE:  # most of its arrays are read, too
+            if isinstance(kind, Rows):  # most of its arrays are read, too
                 found += x.arrays()
             elif isinstance(kind, Plan) and not written:
                 found += [getattr(x, name) for name in kind.axes]

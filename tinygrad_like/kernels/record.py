@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ..dtypes import INT64
 from ..transforms.codegen import define
 from .cache import Compiled
-from .kinds import DTYPES, INTEGER, KNOWN_AT, REAL, TABLE, Array, Plan
+from .kinds import DTYPES, INTEGER, KNOWN_AT, REAL, Array, Plan, Rows
 from .late import njit
 from .views import integer_at, largest, real_at, suits, table_suits, view
 
@@ -51,10 +51,10 @@ def compiled_for(kernel: Kernel) -> tuple[Compiled, Callable]:
     for name, kind in kernel.kinds.items():
         if isinstance(kind, Array):
             arguments.append(array(kind, name))
-        elif kind is TABLE:
+        elif isinstance(kind, Rows):
             arguments.append(array(Array(dtype=INT64, axes=2), f"{name}.ids"))
             checks.append(f"table_suits(integer_at(record, {HEADER + len(fields) - 1}), "
-                          f"integer_at(record, {KNOWN}))")
+                          f"integer_at(record, {KNOWN}), {DTYPES.index(kind.dtype)})")
         elif isinstance(kind, Plan):
             names[f"kind_{name}"], parts = kind.kind, []
             for i, field in enumerate(kind.kind._fields):

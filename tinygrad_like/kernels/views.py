@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 from llvmlite import ir
 
-from ..dtypes import FLOAT32, INT64
+from ..dtypes import FLOAT32, FLOAT64, INT64
 from ..transforms.codegen import define
 from .late import carray, cgutils, intrinsic, numba, types
 from .simd import I32, I64, element, function, inner, integer, load
@@ -129,13 +129,19 @@ def _pointer(dtype: np.dtype) -> Callable:
     return pointer
 
 
-_float_pointer, _integer_pointer = _pointer(FLOAT32), _pointer(INT64)
+_float_pointer, _real_pointer, _integer_pointer = _pointer(FLOAT32), _pointer(FLOAT64), _pointer(INT64)
 
 
 @inner
 def floats_at(address, count):
     """The array of `count` float32 at an address."""
     return carray(_float_pointer(address), (count,))
+
+
+@inner
+def reals_at(address, count):
+    """The array of `count` float64 at an address."""
+    return carray(_real_pointer(address), (count,))
 
 
 @inner
@@ -179,7 +185,7 @@ _view_of_table = view(INT64, 2)
 
 
 @inner
-def table_suits(ids, known):
+def table_suits(ids, known, dtype):
     """Whether the arrays of a table fit `Table`; a None becomes 0."""
     table = _view_of_table(ids)
     for row in table:
@@ -193,7 +199,7 @@ def table_suits(ids, known):
                 if not suits(a, known, 2 if i == counts else 1, 1 if i == counts else 0, 1):
                     return False
                 continue
-            if not suits(a, known, 0, 0 if i == 1 else 1, 1) or ndim_of(a) != ndim_of(x):
+            if not suits(a, known, dtype, 0 if i == 1 else 1, 1) or ndim_of(a) != ndim_of(x):
                 return False
             for axis in range(ndim_of(a)):
                 if size_of(a, axis) != size_of(x, axis):
