@@ -25,8 +25,7 @@ from .absent import ABSENT, DEVICES, LEADS, Part, nothing
 from .keyword_aliases import MEMORY_FORMATS, device, renamed, taught
 from .names import OF_DTYPE, Names, Size
 
-# Creating Tensors
-# -------------------------------------------------------------------------------------------------------
+# Creating Tensors -----------------------------------------------------------------------------------------------------
 
 
 def new(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:

@@ -166,8 +166,7 @@ def zero_gradient(x: Tensor, set_to_none: bool) -> None:
         grad.touch()
 
 
-# Nodes of calls that are not ops: each output may have a node, whose parent is the call's node
-# -------------------------
+# Nodes of calls that are not ops: each output may have a node, whose parent is the call's node ------------------------
 
 
 def node_of(op: Any, parents: list, shape: tuple, dtype: Any, saved: Any = ()) -> Node:

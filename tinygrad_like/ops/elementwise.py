@@ -113,8 +113,7 @@ def real(x):
 ERF_SLOPE_AT_0 = 2 / math.sqrt(math.pi)
 erf.vjp(x=lambda g, x: g * (exp(-x * x) * ERF_SLOPE_AT_0))
 
-# Ops with points where the derivative does not exist: the docstring states the convention
-# ---------------------------------------------
+# Ops with points where the derivative does not exist: the docstring states the convention -----------------------------
 
 
 @primitive
@@ -262,8 +261,7 @@ def _(min, max):
 
 clip.vjp(x=fresh(lambda g, x, out: where(eq(x, out), g, 0.0)))
 
-# Step functions: the gradient is 0 wherever it exists
-# --------------------------------------------------------------------------
+# Step functions: the gradient is 0 wherever it exists -----------------------------------------------------------------
 
 sign = ufunc("sign", "-1, 0 or 1; the gradient is 0.", lambda x: np.sign(x))
 floor = ufunc("floor", "The largest whole number not above x; the gradient is 0.", lambda x: np.floor(x))

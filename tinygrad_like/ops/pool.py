@@ -158,8 +158,7 @@ def max_pool1d(x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=Fal
     return _signal(max_windows(_image(x), windows=windows))
 
 
-# Sums and means: every element of a window gets the window's cotangent
-# --------------------------------------------------------
+# Sums and means: every element of a window gets the window's cotangent ------------------------------------------------
 
 
 @primitive
