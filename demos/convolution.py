@@ -67,7 +67,7 @@ def main(args: argparse.Namespace) -> np.ndarray:
 
 def draw(path: Path, y: np.ndarray, row: int, column: int) -> None:
     with slide(path, "Convolution: a filter slides over the input", 2, 4, width_ratios=[10, 8, 10, 6],
-               note="Orange dots: middles of the windows. Grey frame: the image inside its padding."
+               note="Orange dots: centres of the windows. Grey frame: the image inside its padding."
                ) as (top, bottom):
         image, kernel, output, unused = top
         unused.set_visible(False)
@@ -88,8 +88,8 @@ def draw(path: Path, y: np.ndarray, row: int, column: int) -> None:
             made, stride = convolve(IMAGE, **options), options.get("stride", 1)
             grid(left, np.pad(IMAGE, 1), BLUES, 3, size=10)
             box(left, 1, 1, 8, MUTED)
-            middles = 1 + stride * np.arange(len(made))
-            left.plot(*(a.ravel() + 0.33 for a in np.meshgrid(middles, middles)), "o", color=ORANGE, markersize=2.4)
+            centres = 1 + stride * np.arange(len(made))
+            left.plot(*(a.ravel() + 0.33 for a in np.meshgrid(centres, centres)), "o", color=ORANGE, markersize=2.4)
             grid(right, made, DIVERGING, 6, size=10)
             left.set_title(name)
             right.set_title(f"output {made.shape[0]} x {made.shape[1]}")

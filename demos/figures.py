@@ -233,8 +233,8 @@ def draw_curves(loss: Any, accuracies: Any, rows: Sequence[Mapping[str, Any]], l
     loss.set(title="Training loss", xlabel="epoch", ylim=(0, None))
     train, test = ([100 * row[f"{part}_accuracy"] for row in rows] for part in ("train", "test"))
     for values, colour, name in ((train, BLUE, "training"), (test, ORANGE, "test")):
-        accuracies.plot(x, values, color=colour, label=f"{name}, final {values[-1]:.1f} %")
-    # The differences of interest are close to 100 %: the axis need not show the first fifth of the epochs.
+        accuracies.plot(x, values, color=colour, label=f"{name}, final {values[-1]:.1f}%")
+    # The differences of interest are close to 100%: the axis need not show the first fifth of the epochs.
     floor = max(0.0, min([*test[len(test) // 5:], *train[len(train) // 5:]]) - 2)
     accuracies.set(title="Accuracy, %", xlabel="epoch", ylim=(floor, 100 + 0.03 * (100 - floor)))
     accuracies.legend(loc="lower right", frameon=True, framealpha=0.8, edgecolor=PAPER)

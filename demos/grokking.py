@@ -2,13 +2,13 @@
 
 It learns addition modulo p, (a, b) -> a + b mod p, and sees --part of the p^2 pairs in training. It soon knows all of
 these and none of the others: the test loss rises, and early stopping would stop here. With weight decay the test
-accuracy rises long afterwards from guessing to nearly 100 %; without weight decay it stays low.
+accuracy rises long afterwards from guessing to nearly 100%; without weight decay it stays low.
 
     logits = W relu(A[a] + B[b])
 
 The tables A and B show the solution: with weight decay each feature, as a function of the numbers on a circle of
 length p, becomes a wave of one frequency; at first, and without weight decay, it is a mixture of all. Prints the
-accuracy by step, the step at which it reaches 99 % on training and on test pairs, and the share of a feature's variance
+accuracy by step, the step at which it reaches 99% on training and on test pairs, and the share of a feature's variance
 in its strongest frequency.
 """
 
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace, weight_decay: float) -> tuple[np.ndarray, np.n
 
 
 def passes(rows: np.ndarray, column: int) -> float:
-    """The first measured step with an accuracy of at least 99 %; infinite if there is none."""
+    """The first measured step with an accuracy of at least 99%; infinite if there is none."""
     good = rows[rows[:, column] >= 0.99, 0]
     return float(good[0]) if len(good) else np.inf
 
@@ -128,7 +128,7 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
         table(f"accuracy {part}, %, by step", next(iter(found.values()))[0, ::-16, 0][::-1], rows)
     for name, runs in found.items():
         steps = [[f"{passes(rows, column):g}" for rows in runs] for column in (2, 4)]
-        print(f"{name}: 99 % of the training pairs at step {', '.join(steps[0])}; of the test pairs at step "
+        print(f"{name}: 99% of the training pairs at step {', '.join(steps[0])}; of the test pairs at step "
               f"{', '.join(steps[1])}".replace("inf", "(never)"))
     for name, powers in waves.items():
         most = [power[0] for power in powers]

@@ -86,10 +86,10 @@ def main(args: argparse.Namespace) -> dict[int, np.ndarray]:
     print(f"fit on the longest text: {words}")
     with slide(args.out, "Larger nets are better by a power law, if there are enough data") as axes:
         for n, colour in zip(lengths, (GOLD, TEAL, BLUE, MUTED) * len(lengths), strict=False):
-            spread(axes, sizes, found[n], color=colour, marker="o", label=f"{n:,} training characters")
+            spread(axes, sizes, found[n], color=colour, marker="o", label=f"{n:,} characters")
         axes.plot(sizes, floor + factor * sizes**-power, color=INK, linestyle="--", linewidth=1.4, label=words)
         ticks(axes, sizes)
-        axes.set(yscale="log", title="Smallest test loss, bits per character", xlabel="weights of the net")
+        axes.set(yscale="log", title="Smallest test loss, bits per character, by length of the training text", xlabel="weights of the net")
         axes.yaxis.set_minor_formatter("{x:g}")
     return found
 

@@ -85,7 +85,7 @@ def draw(path: Path, images: np.ndarray, labels: np.ndarray, found: nn.MonteCarl
         curve.plot(100 * np.arange(1, n + 1) / n, 100 * retained, color=BLUE)
         level(curve, 100 * retained[-1], "all images", above=True, left=True)
         curve.set(xlabel="% kept, most certain first", ylim=(min(95, 100 * retained.min()), 100.15))
-        curve.set_title("Accuracy on the images kept, %")
+        curve.set_title("Accuracy, %")
         bins = np.linspace(0, max(entropy.max(), 0.1), 16)
         histogram.hist([entropy[right], entropy[~right]], bins=bins, stacked=True, color=[BLUE, ORANGE],
                        label=["right", "wrong"])

@@ -214,7 +214,7 @@ def test_test_pairs_are_learned_long_after_training_pairs(shown):
     learned = grokking.passes(decayed, 2)
     assert learned < 150 and decayed[decayed[:, 0] == learned][0, 4] < 0.05
     assert decayed[-1, 4] > 0.5 > 0.1 > plain[-1, 4] and plain[-1, 2] == 1
-    assert any("99 % of the training pairs at step" in line for line in printed)
+    assert any("99% of the training pairs at step" in line for line in printed)
 
 
 def test_each_pair_is_learned_or_tested():
