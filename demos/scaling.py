@@ -89,7 +89,8 @@ def main(args: argparse.Namespace) -> dict[int, np.ndarray]:
             spread(axes, sizes, found[n], color=colour, marker="o", label=f"{n:,} characters")
         axes.plot(sizes, floor + factor * sizes**-power, color=INK, linestyle="--", linewidth=1.4, label=words)
         ticks(axes, sizes)
-        axes.set(yscale="log", title="Smallest test loss, bits per character, by length of the training text", xlabel="weights of the net")
+        axes.set(yscale="log", xlabel="weights of the net",
+                 title="Smallest test loss, bits per character, by length of the training text")
         axes.yaxis.set_minor_formatter("{x:g}")
     return found
 
