@@ -32,6 +32,11 @@ RULES = {re.compile(pattern): advice for pattern, advice in {
     r"\b(the|and|with|from|for|that|this|which|are|not) \1\b": "a word twice",
     r"\b(?:thereof|thereby|wherein|hereby|as yet)\b": "leave it out",
     r"\b(?:informations|softwares|advices|datas)\b": "no plural",
+    r"\bmakes of (?!(?:up|the year)\b)": "returns for, computes from",
+    r"\b(?:first|second|third)-level cache\b": "L1, L2, L3 cache",
+    r"\b(?:nano|micro|milli)?seconds (?:of|for) an? (?:multiplication|number|element)\b": "seconds per ...",
+    r"\bthat (?:is|are) to be \w+ed\b": "to copy, to check",
+    r"\w[,.;:]? #$": "a '#' left from a line break",
 }.items()}
 SKIPPED = re.compile(
     r"^```.*?^```|\$\$.*?\$\$|<!--.*?-->|^\|[^\n]*|^#[^\n]*|`[^`\n]*`|\$[^$\n]*\$|\]\([^)]*\)|<[^>\n]*>", re.M | re.S)

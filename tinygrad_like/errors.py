@@ -18,7 +18,7 @@ from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 import numpy as np
 
 F = TypeVar("F", bound=Callable)
-P = ParamSpec("P")  # the parameters of a definition, which are those of its op
+P = ParamSpec("P")  # the parameters of a definition, and so of its op
 R = TypeVar("R", covariant=True)
 
 

@@ -58,7 +58,7 @@ class Primitive(Op[P]):
         return rule
 
     def _uses(self, rule) -> list[int]:
-        """The positions, among the saved values, of those that the rule names; -1 stands for `which` or `wanted`."""
+        """The positions of the values that a rule names, among the saved ones; -1 stands for `which` or `wanted`."""
         names = list(inspect.signature(rule).parameters)[1:]
         self.saved += [n for n in names if n not in self.saved and n not in ("which", "wanted")]
         if self.variadic:
@@ -81,7 +81,7 @@ class Primitive(Op[P]):
         return rules if apart and rules and len(rules) < len(self.rules) else None
 
     def save(self, inputs, out, options: dict, residuals: dict) -> tuple:
-        """The values that a node saves: those that the rules name."""
+        """The values that a node saves, as the rules name them."""
         shapes = [np.shape(getattr(x, "_data", x)) for x in inputs]
         given = {**self.options, **options, "out": out, f"{self.inputs[0]}_shape": tuple(shapes)}
         given |= residuals if isinstance(residuals, dict) else {}  # a tuple without Residuals has none

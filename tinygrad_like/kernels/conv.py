@@ -9,7 +9,7 @@ the outer sum of two tables of offsets into a padded copy of one image. So the m
 
     output            out[i, p] = sum_k  w[i, k]  image[tap[k] + pixel[p]]
     weight gradient   dw[i, k]  = sum_p  g[i, p]  image[tap[k] + pixel[p]]
-    input gradient    the output again: of g, with the weights w[k, i], and with taps that go the other way
+    input gradient    the output again: of g, with the weights w[k, i], and with the taps reversed
 
 For a stride s, the padded copy stores pixels that are s apart side by side, in s * s planes called phases; and the
 pixels of the input gradient fall into s * s parts, each reached by different taps. Either way, FLOATS neighbours are

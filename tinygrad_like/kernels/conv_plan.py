@@ -17,13 +17,13 @@ class Convolution(NamedTuple):
     """A convolution of given sizes, as numbers and tables. Offsets count bytes."""
 
     images: int
-    per_bundle: int  # images in a bundle; it numbers their pixels consecutively, so that small ones fill tiles, too
+    per_bundle: int  # images in a bundle, whose pixels are numbered consecutively, so that small images fill tiles
     channels: int
     height: int
     width: int
     step_h: int  # rows of the image from one row of a phase to the next
     step_w: int
-    phases: np.ndarray  # (phases, 6): image row and column at its origin; the rows and the columns to copy, from, to
+    phases: np.ndarray  # (phases, 6): image row and column at its origin; rows to copy, from and to; columns, likewise
     phase_h: int
     phase_w: int
     in_place: bool  # no padding and one phase: the image needs no copy
@@ -47,7 +47,7 @@ class Convolution(NamedTuple):
 
 
 _PACK, _UNPACK = 7, 17  # clock cycles per run of pixels; a run that starts inside the vector just stored stalls
-_DIRECT = 1.15  # a tile takes this much longer if it loads unaligned vectors
+_DIRECT = 1.15  # a tile takes this many times as long if it loads unaligned vectors
 
 
 def output_shape(x: Shape, w: Shape, stride: Shape, padding: tuple[Shape, Shape], dilation: Shape) -> Shape:

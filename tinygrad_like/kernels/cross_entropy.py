@@ -1,8 +1,8 @@
 """Cross-entropy between logits and targets, over the rows of a float32 matrix.
 
 With a row's target distribution q_c = w_c ((1 - eps) t_c + eps / classes), where t is [c = label] or probabilities,
-its loss is -sum_c q_c log p_c and its gradient (sum_c q_c) p - q, p = softmax(x). Backward needs m and
-log sum e^(x - m) of the row. They are stored separately, since their sum would be as rough as the largest logit.
+its loss is -sum_c q_c log p_c and its gradient (sum_c q_c) p - q, p = softmax(x). Backward needs the maximum m of the
+row, and log sum e^(x - m). They are stored separately, since their sum would be as rough as the largest logit.
 
 If logits are `normalized`, that is log p, both are 0, and the gradient is -q: the negative log-likelihood of labels.
 """

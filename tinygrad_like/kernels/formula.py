@@ -35,7 +35,7 @@ class Formula:
 
     def __init__(self, formula: Callable, name: str):
         self.name = name
-        self.parts: list[Any] = []  # of the code: names of vectormath's functions, bytecode, constants
+        self.parts: list[Any] = []  # names of vectormath's functions, bytecode, constants
         self.scalar = self._compiled(formula)
         self.digest = hashlib.sha256(repr(self.parts).encode()).hexdigest()[:12]
         self.cost = 0.18 if any(type(part) is str and part not in ARITHMETIC for part in self.parts) else 0.06
@@ -88,8 +88,8 @@ def broadcasts(x, y):
 
 
 class _Run(NamedTuple):
-    """Adjacent axes of y that each array traverses with one stride: the number of axes up to their first, counted from
-    the last; the number of elements; and the strides of a, b and c in bytes, 0 where a number repeats."""
+    """Adjacent axes of y that each array traverses with one stride. axes: how many of y's last axes end with them; n:
+    their number of elements; a, b, c: the arrays' strides in bytes, 0 where a number repeats."""
 
     axes: int
     n: int
@@ -124,8 +124,8 @@ def start_of(x, y, axes, index):
 
 @inner
 def _contiguous(address, step, n, buffer, again):
-    """The address of n contiguous elements: these, `step` bytes apart, or copies in a buffer. again: the buffer already
-    holds at least as many of the same row."""
+    """The address of n contiguous elements: those `step` bytes apart if they are, or copies in a buffer. again: the
+    buffer already holds at least as many of the same row."""
     if step == 4:
         return address
     if step == 0 and again:

@@ -1,7 +1,7 @@
 """Matrix products of float32 arrays, on all cores.
 
 The output is cut into pieces, a block of rows that stays in the cache by a panel of columns as wide as a tile. A task
-computes the pieces of its own part of the matrix, and then steals from tasks that are behind. pieces.py computes one.
+computes the pieces of its own part of the matrix, then steals from tasks that are behind. pieces.py computes a piece.
 """
 
 import math

@@ -59,7 +59,7 @@ def intrinsic(define: Callable) -> Late:
 
 
 def external(name: str, result: str, *arguments: str) -> Late:
-    """A function of C's, of the types with these names."""
+    """A C function, whose types have these names."""
     return Late(lambda: types.ExternalFunction(name, getattr(types, result)(*[getattr(types, x) for x in arguments])))
 
 

@@ -214,7 +214,7 @@ _FASTCALL = 0x80  # arguments come as an array of objects
 
 
 def builtin(name: str, address: int) -> Any:
-    """The Python function whose code, for Python's C API, is at an address."""
+    """A Python function, from the address of its code for Python's C API."""
     method = _Method(name.encode(), address, _FASTCALL, None)
     never_free(method)
     make = ctypes.pythonapi.PyCFunction_NewEx

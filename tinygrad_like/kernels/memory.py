@@ -111,7 +111,7 @@ def align() -> None:
 
 
 def give_back(count: int = _MUCH) -> None:
-    """Return freed memory to the system, if glibc can, before many bytes are needed: `count`."""
+    """Return freed memory to the system, if glibc can, before `count` bytes are needed, if that is many."""
     if count < _MUCH:
         return
     try:

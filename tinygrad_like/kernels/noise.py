@@ -6,6 +6,7 @@ loading it. NumPy's generators make one number after another, and a normal one t
 
 import numpy as np
 
+from ..random import threshold
 from .kinds import INTEGERS, READ, REAL, WRITE
 from .late import njit
 from .program import kernel
@@ -114,7 +115,7 @@ def _dropout(x, key, spread, threshold, scale, y, task, tasks):
 def dropout(x: np.ndarray, p: float, key: np.ndarray, scale: float, spread: int = 0) -> np.ndarray:
     """scale * x, and 0 with probability 0 <= p < 1, to 10 digits. spread: see random.spread"""
     y = np.empty(x.shape, np.float32)
-    _dropout(x, key, spread, min(round(p * 2.0**32), 2**32 - 1), float(scale), y)  # a string times 2**32 is long
+    _dropout(x, key, spread, threshold(p), float(scale), y)
     return y
 
 

@@ -335,7 +335,7 @@ def rms_norm_vjp(g, wanted, x, weight, normalized_shape, eps, stats):
 
 def _by_channels(x: np.ndarray, groups: int) -> tuple[Layout, Callable]:
     """The layout of groups in x (batch, channels, ...), `groups` per example or, if 0, one per channel; and the
-    function that lays out arrays for it, by swapping batch and channels if runs are too short for a loop."""
+    function that arranges arrays for it, by swapping batch and channels if runs are too short for a loop."""
     batch, channels = x.shape[:2]
     length = math.prod(x.shape[2:])
     if groups:

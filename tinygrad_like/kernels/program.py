@@ -57,7 +57,7 @@ from .threads import (
 from .views import integer_at
 
 _MANY = ACCELERATED["copied"][1]  # elements that a kernel copies faster than NumPy
-_WAKE = 20_000  # nanoseconds of work that are worth waking a sleeping thread
+_WAKE = 20_000  # nanoseconds of work worth waking a sleeping thread for
 
 
 # --- Declaration ------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from ..core.graph import mode
 from ..dtypes import FLOAT32
 from ..transforms.codegen import define
 
-_LONG = (128,)  # length of a row for which NumPy's overhead does not count
+_LONG = (128,)  # length of a row that hides NumPy's overhead
 ALWAYS = -1  # whatever the arguments are
 SMALL = 16  # in NumPy, these are many calls, but a few elements are not worth importing numba
 

@@ -64,7 +64,7 @@ def pack(x, rows, columns, panels, factor):
 
 @inner
 def offsets(table, count, step):
-    """Offsets of rows, or of columns, that lie so many bytes apart; past the end, that of the last one."""
+    """Offsets of rows, or of columns, `step` bytes apart; past the end, that of the last one."""
     for i in range(count + ROWS):
         table[i] = min(i, count - 1) * step
 

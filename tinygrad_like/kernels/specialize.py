@@ -59,7 +59,7 @@ $the_contracts\
         if (y_ := self.failed(error_, $inputs, ($arrays), {$options})) is NotImplemented: raise
         return y_
     $take_residuals
-    if type(out_) in numbers_: out_ = asarray_(out_)  # as NumPy makes of 0-d arrays
+    if type(out_) in numbers_: out_ = asarray_(out_)  # NumPy returns these for 0-d arrays
     if type(out_) is not array_ or (dtype_ := out_.dtype) is not FLOAT32_ and not (
             dtype_ is BOOL_ or dtype_ is INT64_ $of_no_narrower or dtype_ is FLOAT64_ and
             FLOAT64_ in (kinds_ := [*map(dtype_of_, ($arrays))]) and FLOAT32_ not in kinds_):

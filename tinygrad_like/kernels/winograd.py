@@ -122,7 +122,7 @@ def _outputs(typing, m, step, bias, even, odd):
 
 @inner
 def _split(image, height, width, even, odd):
-    """The even rows end to end, and the odd rows."""
+    """Copy the even rows end to end, and the odd rows."""
     for i in range(height):
         here, there = image + 4 * i * width, (odd if i % 2 else even) + 4 * (i // 2) * width
         for j in range(0, width, FLOATS):  # beyond a row it writes 0, which the next one overwrites
@@ -271,7 +271,7 @@ def _transform_weights(w, rotated, u, task, tasks):
 
 @lru_cache(64)
 def _edges(height: int, width: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each tile, 0 if a row begins with it, else 1; and 0 if a row ends with it."""
+    """Masks of tiles: 0 for the first of a row, else 1; and 0 for the last."""
     half = width // 2
     column = np.arange((height // 2 * half // FLOATS + 1) * FLOATS) % half
     return (column > 0).astype(np.float32), (column < half - 1).astype(np.float32)

@@ -37,7 +37,7 @@ _NUMPY = ("the rule calls NumPy on what may be a Tensor; write it with operators
 _SHAPES = ("shapes inside the rule do not fit: write the shape of each factor beside it, and transpose, sum or "
            "repeat (ops.transpose, ops.sum, ops.reduce.spread) until they do.")
 
-# Messages of Python, NumPy and the engine -> the kind of mistake, and the remedy. {f} stands for the module of #
+# Messages of Python, NumPy and the engine -> the kind of mistake, and the remedy. {f} stands for the module of
 # functions: np in a forward, ops in a rule.
 _SAID = [(re.compile(said), kind, text) for said, kind, text in [
     (r"returned (?:bool|u?int\d+), but the input is", "g",
