@@ -52,10 +52,12 @@ class Generator:
 
     def initial_seed(self) -> int:
         """The seed of its last restart."""
+        observe("the state of random numbers")
         return int(self.state[0])
 
     def get_state(self) -> Mapping[str, int]:
         """Its state, for `set_state`."""
+        observe("the state of random numbers")
         return dict(zip(("seed", "position"), self.state.tolist(), strict=True))
 
     def set_state(self, state: Mapping[str, int]) -> Generator:

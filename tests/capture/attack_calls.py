@@ -99,6 +99,8 @@ RESULTS += [
       between="if i: kept.insert(0, result)"),
     H("the gradient of x is returned", "", starts="x = x.detach().requires_grad_()", update="optimizer.zero_grad()\n"
       "loss.backward()\noptimizer.step()", result="x.grad", kept=False),
+    H("two Tensors share a gradient", "u, v = [Tensor.ones(3, requires_grad=True) for _ in range(2)]", "loss = loss + (u * v).sum() * h.mean()",
+      update="u.grad = v.grad = None\noptimizer.zero_grad()\nloss.backward()\nv.grad = u.grad\noptimizer.step()", shows="[v.grad is u.grad]", kept=False),
     H("all gradients are returned and clipped outside", update=NO_UPDATE, result="[p.grad for p in model.parameters()]",
       between="if i:\n    for g in result: g.mul_(0.25)" + MODEL_STEPS),
     H("gradients by name are returned and clipped outside", update=NO_UPDATE, result="{n: p.grad for n, p in "

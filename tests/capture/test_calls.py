@@ -365,3 +365,30 @@ def test_a_replay_sets_the_flags_that_an_eager_call_sets(make):
     eager, _ = make(lambda f: f)
     assert [call(i) for i in range(12)] == [eager(i) for i in range(12)]
     assert all(step.programs and not step.gave_up for step in steps)
+
+
+def test_the_attributes_of_a_captured_function_are_watched():
+    def make(decorator):
+        @decorator
+        def step(x):
+            return x * step.scale
+
+        def call(i):
+            step.scale = 1.0 + (i == 7)
+            return step(Tensor(X)).tolist()
+
+        return call
+
+    same_in_each_call(make)
+
+
+@pytest.mark.parametrize("read", [tg.get_rng_state, tg.get_num_threads, lambda: tg.detect_anomaly().__enter__()])
+def test_a_step_that_reads_a_setting_or_looks_for_nan_runs_eagerly(read):
+    @capture(strict=False)
+    def step(x):
+        read()
+        return x * 2
+
+    with tg.detect_anomaly(check_nan=False):  # restores the outer listener
+        step(Tensor(X))
+    assert "looks at values" in step.gave_up

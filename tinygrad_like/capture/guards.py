@@ -224,6 +224,7 @@ def attributes_of(value: Any) -> list[tuple[Any, str, Any]]:
     return [*[(own, key, part) for key, part in own.items()], *[(value, slot, get(value, slot)) for slot in slots]]
 
 
-def _slots(of: type) -> tuple[str, ...]:
-    found = vars(of).get("__slots__", ())
-    return tuple(n for n in ((found,) if isinstance(found, str) else found) if n not in ("__dict__", "__weakref__"))
+def _slots(of: type) -> list[str]:
+    """The names of a class's slots, in which `__x` has become `_Class__x`."""
+    own = vars(of)
+    return [n for n, x in own.items() if type(x) is types.MemberDescriptorType] if "__slots__" in own else []

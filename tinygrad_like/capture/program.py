@@ -88,6 +88,7 @@ class Program:
             self.grads.append((leaf, mine, of if kind == "input" else None, input_of.get(id(leaf))))
             if mine is not grad:
                 self.owned.add(id(mine))
+                added.add(id(grad))  # no other leaf may have it
         self.arrays = [grad._data for _, grad, _, _ in self.grads if id(grad) in self.owned]
         self.different = _different([grad for _, grad in tape.accumulated.values()])
         self.parts = self._packed(steps)

@@ -147,10 +147,10 @@ def unwatched(function: Any) -> Iterator[None]:
 
 
 def _reads_counts(frame: FrameType) -> bool:
-    """Whether a call reads numbers that a program goes on counting, or a setting of this library."""
+    """Whether a call reads numbers that a program goes on counting."""
     code = frame.f_code
     if not code.co_filename.startswith(_OPTIM):
-        return code.co_name in ("get_num_threads", "get_rng_state")
+        return False
     key = frame.f_locals.get("key") if code.co_name == "__getitem__" else None
     return code.co_name in _READERS or isinstance(key, str) and key == "step"
 

@@ -32,9 +32,10 @@ VALUES: Any = (*PLAIN, np.generic, np.dtype, slice)
 _LISTS, _DICTS = (list, tuple, deque, set, frozenset), (dict, OrderedDict, defaultdict, Counter, types.MappingProxyType)
 _OfNumpy: Any = type(np.diag)
 _Getter: Any = type(namedtuple("_Named", "first").first)  # type: ignore[attr-defined]
-_UNCHANGING = (Generator, np.ufunc, types.MethodDescriptorType, types.WrapperDescriptorType,
-               types.GetSetDescriptorType, types.MemberDescriptorType, types.NotImplementedType, types.EllipsisType,
-               Code, _Getter, _OfNumpy)
+_DESCRIPTORS: Any = types.GetSetDescriptorType, types.MemberDescriptorType
+_OF_FUNCTIONS = {key for key, x in vars(types.FunctionType).items() if isinstance(x, _DESCRIPTORS)}  # such as __name__
+_UNCHANGING = (Generator, np.ufunc, types.MethodDescriptorType, types.WrapperDescriptorType, *_DESCRIPTORS,
+               types.NotImplementedType, types.EllipsisType, Code, _Getter, _OfNumpy)
 _OPEN = "types.SimpleNamespace", "argparse.Namespace"  # Python's, which hold only what a program puts into them
 _CALLED = frozenset("__call__ forward step training update zero_grad".split())
 _NUMBERS = int, float, np.floating
@@ -56,7 +57,8 @@ class World(Guards):
             self.names |= names
             for first, second in pairs:
                 self.pairs.setdefault(first, set()).add(second)
-        self.computed = trace.computed or "__match_args__" in self.names  # positions in a pattern stand for attributes
+        # Positions in a pattern stand for attributes, and so does what is looked up in a __dict__.
+        self.computed = trace.computed or not self.names.isdisjoint(("__dict__", "__match_args__"))
         self.words = set[str]()  # strings in what is read, which may name attributes
         self.inner = False  # whether the user's code does not read what is followed
         self.found: set[Code] = set()  # the code of functions that were met
@@ -159,7 +161,7 @@ class World(Guards):
             self._own(value, name)
         else:
             self.entries.append((_weak(value), "__class__", kind, f"the class of {name}"))
-            self._attributes(value, name, _open(kind) or self.computed or "__dict__" in self.names)
+            self._attributes(value, name, _open(kind) or self.computed)
         self.follow(kind, kind.__name__)
 
     def _attributes(self, value: Any, name: str, every: bool) -> None:
@@ -180,6 +182,7 @@ class World(Guards):
         if "param_groups" in own and "_states" in own:
             return self._optimizer(value, name)
         if kind.__name__ == "capture":
+            self._attributes(value, name, self.computed)
             return self.follow(value.function, name)
         self.entries.append((_weak(value), "__class__", kind, f"the class of {name}"))
         self.ask("length", own, f"how many attributes {name} has")
@@ -282,17 +285,15 @@ class World(Guards):
 
     def _function(self, function: types.FunctionType) -> None:
         self.follow(getattr(function, "__wrapped__", None), function.__name__)
-        code, own = function.__code__, vars(function)
-        for key in self.names & own.keys():
-            self.at(own, key, own[key], f"{function.__name__}.{key}")
-        for key in self.names & {"__name__", "__doc__", "__annotations__"}:
+        code, owner = function.__code__, owner_of_file(function.__code__.co_filename)
+        self._attributes(function, function.__name__, self.computed and owner == USERS)
+        for key in self.names & _OF_FUNCTIONS:
             self.at(function, key, getattr(function, key), f"{function.__name__}.{key}")
         for key in ("__defaults__", "__kwdefaults__"):
             if getattr(function, key):
                 self.at(function, key, getattr(function, key), f"{key} of {function.__name__}",
                         follow=code in self.trace.ran)
         if code not in self.trace.ran:
-            owner = owner_of_file(code.co_filename)
             for cell in function.__closure__ or () if owner in (OURS, PYTHON) else ():  # as of a hook, or of functools
                 if owner == PYTHON or callable(get(cell, None)):
                     self.follow(get(cell, None), function.__name__)
@@ -301,7 +302,6 @@ class World(Guards):
         self.entries.append((function, "__code__", code, f"the code of {function.__name__}"))
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             self.at(cell, None, get(cell, None), name)
-        self.ask("length", own, f"how many attributes {function.__name__} has")
 
     def _variables(self, code: Code, variables: dict[str, Any]) -> None:
         package = variables.get("__package__") or ""
@@ -337,6 +337,7 @@ class World(Guards):
                 continue
             self.seen[id(k)] = k
             self.entries.append((k, "__mro__", k.__mro__, f"the bases of {k.__name__}"))
+            self.entries += [(k, key, getattr(k, key), key) for key in self.names & {"__name__", "__qualname__"}]
             own = self._vars(k)
             self.ask("length", own, f"how many attributes {k.__name__} has")
             for key, value in list(own.items()):

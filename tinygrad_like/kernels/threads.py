@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..core.listener import observe
 from .atomics import add, call, exchange, get, pause, put, sleep, yield_core
 from .cache import compiled
 from .simd import inner
@@ -235,6 +236,7 @@ def set_num_threads(n: int) -> None:
 
 def get_num_threads() -> int:
     """The number of threads that kernels may use."""
+    observe("the number of threads")
     return count
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core.graph import Node, mode
-from ..core.listener import Listener
+from ..core.listener import Listener, observe
 from ..core.tensor import Tensor
 from ..dtypes import FLOATS
 from ..errors import user_line
@@ -30,6 +30,7 @@ class detect_anomaly(Switch):
     def on(self):
         before = mode.listener
         if self.check_nan and not is_on():
+            observe("detect_anomaly()")
             _Checks().__enter__()
         return before
 
