@@ -261,13 +261,11 @@ class Program:
         pairs += [(self.inputs[k], tensors[k]._data) for k in self.changed]
         if self.held:
             self._keep_gradients()
-            before.exchange()
-            after = before
-        else:  # it was never replayed, and the state before may be needed again
+        else:  # it was never replayed
             for m in self.own:
                 in_bytes(m)[...] = 255  # NaN, and -1
-            after = before.now()
-            before.restore()
+        after = before.now()
+        before.restore()
         for k, (_, values) in enumerate(before.inputs):
             self.inputs[k][...] = values
         gradients = [(mine, before.gradients.get(id(leaf), mine)) for leaf, mine, _ in self.accumulated]

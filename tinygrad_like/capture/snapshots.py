@@ -57,20 +57,6 @@ class Copies:
         for x, values in self:
             x[...] = values
 
-    def exchange(self) -> None:
-        """Restore the arrays, and keep copies of what they held."""
-        if self.file is None:
-            for i, x in enumerate(self.arrays):
-                values, self.copies[i] = self.copies[i], x.copy()
-                x[...] = values
-            return
-        place = 0
-        for x, values in self:
-            self.file.seek(place)
-            _all_of(self.file.write, np.ascontiguousarray(x))
-            place += x.nbytes
-            x[...] = values
-
     def _close(self) -> None:
         if self.file is not None:
             if self.file.seek(0, os.SEEK_END) > _KEPT:
@@ -122,13 +108,6 @@ class Saved:
         saved.keys, saved.gradients, saved.inputs = self.keys, self.gradients, Copies(())
         saved.arrays, saved.numbers = Copies(self.arrays.arrays), [(d, _numbers(d)) for d, _ in self.numbers]
         return saved
-
-    def exchange(self) -> None:
-        """Restore the saved state, and save the current one."""
-        self.arrays.exchange()
-        now = [(holder, _numbers(holder)) for holder, _ in self.numbers]
-        self._restore_numbers()
-        self.numbers = now
 
     def restore(self) -> None:
         self.arrays.restore()
