@@ -434,15 +434,15 @@ def test_ctrl_c_leaves_a_step_complete_or_not_begun():
 
 
 def test_ctrl_c_in_an_audit_waits_until_the_state_is_pythons_again(monkeypatch):
-    states, exchange = [], snapshots.Saved.exchange
+    states, restore = [], snapshots.Saved.restore
     for decorate in (capture, lambda f: f):
         tg.manual_seed(0)
         step, *objects = plain(lambda p: optim.Adam(p, lr=0.01))()
         step, given = decorate(step), next(iter(batches()))
         for i in range(3):
             if i == 2 and decorate is capture:
-                monkeypatch.setattr(snapshots.Saved, "exchange",
-                                    lambda s: (exchange(s), os.kill(os.getpid(), signal.SIGINT)))
+                monkeypatch.setattr(snapshots.Saved, "restore",
+                                    lambda s: (restore(s), os.kill(os.getpid(), signal.SIGINT)))
             with pytest.raises(KeyboardInterrupt) if i == 2 and decorate is capture else nullcontext():
                 step(*given)
         states.append([o.state_dict() for o in objects])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import IO, Any
 
@@ -25,7 +25,7 @@ class Copies:
     """Copies of arrays; many bytes lie in an unnamed file, so that a proof takes no more memory than a step. Writing to
     an existing file also takes less time than new memory.
 
-    Iterating yields each array as it is now, and its copy, which is valid until the next one.
+    Iterating yields each array as it is now, and its copy.
     """
 
     file: IO[bytes] | None = None
@@ -37,7 +37,7 @@ class Copies:
                 self.file = _files.pop() if _files else _file()
                 self.file.seek(0)
                 for x in self.arrays:
-                    _all_of(self.file.write, np.ascontiguousarray(x))
+                    x.tofile(self.file)
                 return
         self._close()
         self.copies = [x.copy() for x in self.arrays]
@@ -47,11 +47,8 @@ class Copies:
             yield from zip(self.arrays, self.copies, strict=True)
             return
         self.file.seek(0)
-        room = np.empty(max([x.nbytes for x in self.arrays]), np.uint8)
         for x in self.arrays:
-            copy = np.ndarray(x.shape, x.dtype, room)
-            _all_of(self.file.readinto, copy)  # type: ignore[attr-defined]
-            yield x, copy
+            yield x, np.fromfile(self.file, x.dtype, x.size).reshape(x.shape)
 
     def restore(self) -> None:
         for x, values in self:
@@ -72,15 +69,6 @@ def _file() -> IO[bytes]:
 
     with tempfile.TemporaryFile() as file:
         return open(os.dup(file.fileno()), "r+b", buffering=0, closefd=False)
-
-
-def _all_of(move: Callable[[memoryview], int], x: np.ndarray) -> None:
-    """Write or read all of an array: the system moves at most 2 GiB at once."""
-    left = x.reshape(-1).view(np.uint8).data
-    while left:
-        if not (count := move(left)):
-            raise OSError("the file has ended")
-        left = left[count:]
 
 
 class Saved:
