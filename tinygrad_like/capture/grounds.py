@@ -75,7 +75,7 @@ class Grounds:
             if not writes.isdisjoint(needed):
                 if step.changes:
                     return None  # its result depends on more than it reads
-                needed.update((id(memory(x)), memory(x)) for x in step.looks_at())
+                needed.update((id(memory(x)), memory(x)) for x in step.reads())
         origins = {key: m for key, m in needed.items() if key not in self.tape.made}
         known = all([key not in written and (key in self.tape.input_of or key in self.tape.lasting)
                      for key in origins])

@@ -16,45 +16,41 @@ class Refused(RuntimeError):
 
 
 class Step:
-    """One step: the call of a kernel, or a Python function whose results are copied to `outputs`."""
+    """One step: the call of a kernel or a loop, or else a Python function whose results are copied to `outputs`.
 
-    __slots__ = ("name", "call", "function", "arguments", "options", "outputs", "line", "changes", "alone", "used")
+    A kernel's call may have a function too, which raises an error if the call reports one. changes: arrays that the
+    function writes to, besides its results. line: where the user called it.
+    """
+
+    __slots__ = ("name", "call", "function", "arguments", "options", "outputs", "changes", "line", "used")
 
     def __init__(self, name: str, call: Any = None, function: Callable | None = None, arguments: Sequence = (),
-                 options: dict | None = None, outputs: Sequence[np.ndarray] = (), changes: Sequence[np.ndarray] = ()):
+                 options: dict | None = None, outputs: Sequence[np.ndarray] = (), changes: Sequence[np.ndarray] = (),
+                 line: str = ""):
         self.name, self.call, self.function, self.arguments = name, call, function, tuple(arguments)
-        self.options, self.outputs, self.line = options or {}, tuple(outputs), ""
-        self.changes = tuple(changes)  # arrays that the function writes to, besides its results
-        self.alone: Any = None  # the kernel call that does the same as its loop, used if the loop is not fused
+        self.options, self.outputs, self.changes, self.line = options or {}, tuple(outputs), tuple(changes), line
         self.used: tuple[dict[int, np.ndarray], dict[int, np.ndarray]] | None = None
 
     def reads(self) -> list[np.ndarray]:
-        return self.call.reads() if self.call else [*arrays_in(self.arguments), *arrays_in(self.options)]
+        """The arrays that it reads, including those that it reads only for an error."""
+        return [*(self.call.reads() if self.call else ()), *arrays_in(self.arguments), *arrays_in(self.options)]
 
     def writes(self) -> list[np.ndarray]:
         return self.call.writes() if self.call else [*self.outputs, *self.changes]
 
-    def looks_at(self) -> list[np.ndarray]:
-        """The arrays that it reads, including those that it reads only for an error."""
-        return [*self.reads(), *arrays_in(self.arguments)] if self.call and self.arguments else self.reads()
-
     def uses(self) -> tuple[dict[int, np.ndarray], dict[int, np.ndarray]]:
         """The memory that it reads, and that it writes, by id."""
         if self.used is None:
-            self.used = {id(m): m for m in map(memory, self.looks_at())}, {id(m): m for m in map(memory, self.writes())}
+            self.used = {id(m): m for m in map(memory, self.reads())}, {id(m): m for m in map(memory, self.writes())}
         return self.used
 
     def run(self) -> None:
         """Run the Python function again."""
-        if self.call:
-            self.call.target[...] = self.call.source
-            return
         assert self.function is not None
         result = self.function(*self.arguments, **self.options)
         if not self.outputs:
             return
-        result = as_arrays(result)
-        for old, new in zip(self.outputs, arrays_in(result), strict=True):
+        for old, new in zip(self.outputs, arrays_in(as_arrays(result)), strict=True):
             if old.shape != new.shape:
                 raise Refused(f"{self.name} returns shape {new.shape}, but returned {old.shape} when it was captured")
             old[...] = new

@@ -1,4 +1,4 @@
-"""How a program uses memory: fused loops, and one arena for all buffers.
+"""How a program uses memory: one arena for all buffers.
 
 A buffer is the memory of an array that a step makes. It is pinned if something outside the steps looks at it: inputs,
 results, gradients, state that lasts from call to call, and values that Python reads. All other buffers live from the
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,32 +18,15 @@ from numpy.lib.array_utils import byte_bounds
 
 from ..dtypes import memory
 from ..kernels.kinds import Table
-from ..kernels.loops import Loop, Value, place
+from ..kernels.loops import Loop
 from ..kernels.memory import give_back, pages
-from ..kernels.program import Call, Copy
+from ..kernels.program import Call
 from ..kernels.views import address
+from .fuse import Uses, meet
 from .instructions import Refused, Step
 
 LINE = 64  # bytes of a cache line
 BYTE = np.dtype(np.uint8)
-_LONGEST = 24  # arrays of a loop, at most
-_HARD = 1000  # steps of a search for elements that two arrays share
-_REACH = 40  # steps that a loop may be moved across
-
-
-class Uses:
-    """The steps that read and write each block of memory."""
-
-    def __init__(self, steps: Sequence[Step]):
-        self.reads: list[Set[int]] = [step.uses()[0].keys() for step in steps]
-        self.writes: list[Set[int]] = [step.uses()[1].keys() for step in steps]
-        self.readers: dict[int, list[int]] = defaultdict(list)
-        self.writers: dict[int, list[int]] = defaultdict(list)
-        for i, (read, written) in enumerate(zip(self.reads, self.writes, strict=True)):
-            for key in read:
-                self.readers[key].append(i)
-            for key in written:
-                self.writers[key].append(i)
 
 
 # Arrays elsewhere -----------------------------------------------------------------------------------------------------
@@ -69,13 +52,11 @@ def in_bytes(x: np.ndarray) -> np.ndarray:
 
 def repointed(step: Step, moved: Callable[[np.ndarray], np.ndarray]) -> Step:
     """The step on other arrays: moved(x) in place of each x. The same step if nothing moves."""
-    parts = step.call, step.alone, step.arguments, step.options, step.outputs, step.changes
-    call, alone, *others = new = [*[_call_on(c, moved) for c in parts[:2]], *[_with(v, moved) for v in parts[2:]]]
-    if _same(parts, new):
+    parts = step.arguments, step.options, step.outputs, step.changes
+    call, *others = _call_on(step.call, moved), *[_with(v, moved) for v in parts]
+    if call is step.call and _same(parts, others):
         return step
-    made = Step(step.name, call, step.function, *others)
-    made.line, made.alone = step.line, alone
-    return made
+    return Step(step.name, call, step.function, *others, step.line)
 
 
 def _same(values: Iterable, others: Iterable) -> bool:
@@ -86,13 +67,11 @@ def _call_on(call: Any, moved: Callable) -> Any:
     if isinstance(call, Loop):
         return Loop(call.shape, _with(call.operands, moved), call.values,
                     tuple([(i, moved(x)) for i, x in call.stores]))
-    if isinstance(call, Copy):
-        return Copy(moved(call.source), moved(call.target))
-    if isinstance(call, Call):
-        arguments = tuple([moved(x) if type(x) is np.ndarray else x if type(x) is int else _with(x, moved)
-                           for x in call.arguments])
-        return call if _same(arguments, call.arguments) else Call(call.kernel, call.beside, arguments)
-    return call
+    if call is None:
+        return None
+    arguments = tuple([moved(x) if type(x) is np.ndarray else x if type(x) is int else _with(x, moved)
+                       for x in call.arguments])
+    return call if _same(arguments, call.arguments) else Call(call.kernel, call.beside, arguments)
 
 
 def _with(value: Any, moved: Callable) -> Any:
@@ -111,100 +90,6 @@ def _with(value: Any, moved: Callable) -> Any:
         others = {k: _with(v, moved) for k, v in value.items()}
         return value if _same(value.values(), others.values()) else others
     return moved(value) if isinstance(value, np.ndarray) else value
-
-
-# Loops ----------------------------------------------------------------------------------------------------------------
-
-
-def joined(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
-    """The steps, with loops over the same places fused if one reads data that the other writes or reads."""
-    made: list[Step | None] = list(steps)
-    uses = Uses(steps)
-    reads, writes, parts = uses.reads, uses.writes, [{i} for i in range(len(steps))]  # the original steps of each
-
-    def few(loop: Loop, own: set[int]) -> bool:
-        """Whether a loop made of some steps has few enough arrays, without those that no other step reads."""
-        seen = [x for x in loop.writes() if id(memory(x)) in pinned or not own.issuperset(uses.readers[id(memory(x))])]
-        return len(loop.operands) + len(seen) <= _LONGEST
-
-    for i, step in enumerate(steps):
-        if not isinstance(step.call, Loop):
-            continue
-        for j in range(i - 1, max(-1, i - _REACH), -1):
-            other = made[j]
-            if other is None:
-                continue
-            related = writes[j] & reads[i] or reads[j] & reads[i]
-            if related and isinstance(other.call, Loop) and other.call.shape == step.call.shape:
-                both = _one(other.call, step.call)
-                if both is not None and few(both, parts[i] | parts[j]):
-                    parts[j] |= parts[i]
-                    made[j], made[i] = Step(f"{other.name}, {step.name}", call=both), None
-                    reads[j], writes[j] = reads[j] | reads[i], writes[j] | writes[i]
-                    break
-            if writes[j] & reads[i] or writes[j] & writes[i] or reads[j] & writes[i]:
-                break
-    return _without_unread([step for step in made if step is not None], pinned)
-
-
-def _one(first: Loop, second: Loop) -> Loop | None:
-    """Both in one loop, the second after the first at each place; None if that is impossible."""
-    stored = {_view(x): i for i, x in first.stores}
-    loaded = {_view(first.operands[v.arguments[0]]): i for i, v in enumerate(first.values) if v.make == "load"}
-    if _cross(first.writes(), second.operands) or _cross(second.writes(), [*first.operands, *first.writes()]):
-        return None
-    operands, values = list(first.operands), list(first.values)
-    number: list[int] = []  # of each of the second loop's values among those of both
-    for v in second.values:
-        if v.make == "load":
-            x = second.operands[v.arguments[0]]
-            known = stored.get(_view(x), loaded.get(_view(x)))
-            if known is None:
-                operands.append(x)
-                values.append(Value("load", (len(operands) - 1,), v.dtype))
-                known = len(values) - 1
-        else:
-            arguments = v.arguments if v.make == "number" else tuple([number[k] for k in v.arguments])
-            values.append(Value(v.make, arguments, v.dtype))
-            known = len(values) - 1
-        number.append(known)
-    replaced = {_view(x) for _, x in second.stores}
-    stores = [(i, x) for i, x in first.stores if _view(x) not in replaced]
-    return Loop(first.shape, tuple(operands), tuple(values),
-                (*stores, *[(number[i], x) for i, x in second.stores]))
-
-
-def _cross(written: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> bool:
-    """Whether two of these arrays share elements that are at different places of the loop."""
-    return any([memory(x) is memory(y) and _view(x) != _view(y) and meet(x, y) for x in written for y in others])
-
-
-def meet(x: np.ndarray, y: np.ndarray) -> bool:
-    """Whether two arrays share an element."""
-    try:
-        return np.shares_memory(x, y, max_work=_HARD)  # type: ignore[arg-type]
-    except np.exceptions.TooHardError:
-        return True
-
-
-def _view(x: np.ndarray) -> tuple:
-    return *place(x), x.dtype
-
-
-def _without_unread(steps: Sequence[Step], pinned: set[int]) -> list[Step]:
-    """The steps, without the loops' stores to memory that is never read."""
-    read = {key for step in steps for key in step.uses()[0]}
-    made = []
-    for step in steps:
-        loop = step.call
-        if isinstance(loop, Loop):
-            stores = tuple([(i, x) for i, x in loop.stores if id(memory(x)) in pinned or id(memory(x)) in read])
-            if not stores:
-                continue
-            if len(stores) < len(loop.stores):
-                step = Step(step.name, call=loop._replace(stores=stores))
-        made.append(step)
-    return made
 
 
 # Memory ---------------------------------------------------------------------------------------------------------------

@@ -18,9 +18,10 @@ from ..kernels.loops import Loop, addresses
 from ..kernels.memory import give_back
 from ..kernels.program import Call, run_records
 from ..kernels.views import address
+from .fuse import joined, meet
 from .instructions import Refused, Step
 from .lower import lowered
-from .plan import bounds, in_bytes, joined, meet, placed
+from .plan import bounds, in_bytes, placed
 from .pytree import Unsuited, alive, rebuilt, tensors_in
 from .recorder import Tape
 from .snapshots import OTHER, SAME, Saved, apart
@@ -131,8 +132,7 @@ class Program:
         self.needed = [i for i, x in enumerate(tape.inputs) if id(memory(x)) in used]
         self.bytes = sum(m.nbytes for key, m in written.items() if key not in pinned)
         if self.level != PLAIN:
-            # Loops that were not joined become kernels again.
-            steps = [step if step.alone is None else Step(step.name, call=step.alone) for step in joined(steps, pinned)]
+            steps = joined(steps, pinned, kernels=self.level == FUSED)
         gradients = [grad._data for _, grad in tape.accumulated.values()]
         steps, self.own, self.moved = placed(steps, pinned, kept, [*tape.inputs, *gradients])
         return steps
@@ -141,7 +141,7 @@ class Program:
         """Each run of kernel calls as one row of records, with the Python steps in between."""
         parts: list[Any] = []
         for step in sorted(steps, key=_Early()):
-            if not isinstance(step.call, Call | Loop):
+            if step.call is None:
                 parts.append(step)
             elif parts and type(parts[-1]) is Calls:
                 parts[-1].steps.append(step)
@@ -300,8 +300,7 @@ class Program:
                  + (f"; others in each call: {', '.join(self.names)}" if self.names else "")
                  + (f"; faster code gave other numbers, in {self.rejected[-1]}" if self.rejected else "")]
         for i, step in enumerate(steps):
-            what = "Python" if step.call is None else "loop" if isinstance(step.call, Loop) else (
-                step.call.kernel.name if isinstance(step.call, Call) else "copy")
+            what = "Python" if step.call is None else "loop" if isinstance(step.call, Loop) else step.call.kernel.name
             written = ", ".join([f"{x.dtype} {x.shape}" for x in step.writes()[:2]])
             why = f"   no compiled code does this; called at {step.line}" if step.call is None and step.line else ""
             lines.append(f"{i:5} {what:24} {step.name:40} -> {written}{why}")

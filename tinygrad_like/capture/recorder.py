@@ -29,6 +29,7 @@ from ..dtypes import arrays_in, as_array, memory
 from ..errors import user_line
 from ..kernels import program
 from ..kernels.checks import Check
+from ..kernels.program import Call, Copy
 from .grounds import Grounds
 from .instructions import Made, Step, as_arrays, difference
 from .placeholders import StandIns
@@ -191,9 +192,7 @@ class Tape(Listener):
         for x in [*outputs, *given]:
             self._write(x)
         if not enough:
-            step = Step(name, function=function, arguments=arguments, options=options, outputs=outputs, changes=given)
-            step.line = user_line()
-            self._append(step)
+            self._append(Step(name, None, function, arguments, options, outputs, given, user_line()))
         return result
 
     @contextmanager
@@ -224,11 +223,12 @@ class Tape(Listener):
         calls, self.calls[:] = self.calls[:], []
         self._keep_flags(calls)
         for call in calls:
-            self.log.append((call.kernel.name,) if hasattr(call, "kernel") else ("copy",))
+            name = call.kernel.name if isinstance(call, Call) else "copy"
+            self.log.append((name,))
             for x in call.reads():
                 self._know(x)
             self._changed(call.writes())
-            self._add([call], call.kernel.name if hasattr(call, "kernel") else "copy")
+            self._add([call], name)
 
     def _keep_flags(self, calls: Sequence) -> None:  # before calls write to them: they are no results
         self.flags.update((id(memory(c.flag)), memory(c.flag)) for c in calls if type(c) is Check and c.lasting)
@@ -237,12 +237,14 @@ class Tape(Listener):
     def _add(self, calls: Sequence, name: str) -> None:
         self._keep_flags(calls)
         for call in calls:
-            if type(call) is Check:
-                self._append(Step(name, call=call.call, function=call.function, arguments=call.arguments))
-                continue
             for x in call.writes():
                 self._write(x)
-            self._append(Step(name, call=call))
+            if type(call) is Check:
+                self._append(Step(name, call.call, call.function, call.arguments))
+            elif type(call) is Copy:
+                self._append(Step("copy", None, np.asarray, [call.source], outputs=[call.target]))
+            else:
+                self._append(Step(name, call))
 
     def _append(self, step: Step) -> None:
         self.steps.append(self.stand_ins.step(step))

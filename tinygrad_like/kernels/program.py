@@ -332,10 +332,6 @@ class Copy(NamedTuple):
     def writes(self) -> list[np.ndarray]:
         return [self.target]
 
-    @property
-    def arguments(self) -> tuple:
-        return tuple(self)
-
 
 def note(*calls: Any) -> None:
     """Add calls to the trace, if this thread is traced."""
