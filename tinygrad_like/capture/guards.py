@@ -37,7 +37,7 @@ WITHOUT_GRADIENT = Question("{}._grad is None", lambda t: t._grad is None, own=T
 
 def is_zero(option: str) -> Question:
     """Whether an option of an optimizer's group is 0."""
-    return Question(f"{{}}.get({option!r}) == 0", lambda group: group.get(option) == 0, own=True)
+    return Question(f"get({{}}, {option!r}) == 0", lambda group: group.get(option) == 0, own=True)
 
 
 class Place(NamedTuple):
@@ -166,6 +166,8 @@ def _condition(where: Any, key: Any, value: Any) -> tuple[str, tuple]:
     if _has_items(where):  # [] of a defaultdict would add
         of: tuple = (where, key)
         text = "get({}, {})" if isinstance(where, dict) and type(where) is not dict else "{}[{}]"
+        if type(key) is int or type(key) is str and key.isidentifier():  # a constant is read faster
+            of, text = (where,), text.format("{}", repr(key))
     else:
         of, text = (where,), f"{{}}.{key or 'cell_contents'}"
     return f"{text} is {{}}" + " is not None" * (type(value) is weakref.ref), (*of, value)
