@@ -392,3 +392,21 @@ def test_a_step_that_reads_a_setting_or_looks_for_nan_runs_eagerly(read):
     with tg.detect_anomaly(check_nan=False):  # restores the outer listener
         step(Tensor(X))
     assert "looks at values" in step.gave_up
+
+
+def test_a_step_may_begin_with_the_update_of_the_last_one():
+    w = nn.Parameter(X.copy())
+    optimizer = optim.SGD([w], lr=0.1)
+
+    @capture(fuse=False)
+    def step(x):
+        optimizer.step()
+        optimizer.zero_grad()
+        loss = (x @ w).square().mean()
+        loss.backward()
+        return loss
+
+    (Tensor(X) @ w).sum().backward()
+    for i in range(12):
+        step(Tensor(X + i / 9))
+    assert step.programs and not step.gave_up

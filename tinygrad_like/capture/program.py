@@ -208,8 +208,9 @@ class Program:
                 tensors[k].grad = None if grad is None else wrap(grad._data.copy())
             elif i is not None:
                 leaf._grad = tensors[i]
-            else:
-                leaf._grad = grad
+            else:  # the next call may read it before it sets another one
+                read = grad is not None and id(leaf) in self.tape.accumulated
+                leaf._grad = wrap(grad._data.copy()) if read else grad
 
     def copied(self, tensors: Sequence[Tensor]) -> Any:
         """The function's result, and the values it binds to places, as copies; arguments and Tensors from outside are
