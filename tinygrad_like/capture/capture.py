@@ -140,7 +140,6 @@ class capture:
         self.said: set[str] = set()  # the reasons given so far
         self.changed: set[str] = set()  # changes that the function makes
         self.lock = threading.RLock()
-        self.bytes: int | None = None  # of memory that a call allocates
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

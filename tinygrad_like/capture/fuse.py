@@ -136,7 +136,8 @@ def joined(steps: Sequence[Step], pinned: set[int], kernels: bool) -> list[Step]
 
     def few(both: Loop, own: Sequence[int]) -> bool:
         """Whether a loop made of some steps has few enough arrays, without those that no other step reads."""
-        seen = [x for x in both.writes() if id(memory(x)) in pinned or not {*own}.issuperset(uses.readers[id(memory(x))])]
+        keys = [id(memory(x)) for x in both.writes()]
+        seen = [key for key in keys if key in pinned or not {*own}.issuperset(uses.readers[key])]
         return len(both.operands) + len(seen) <= _LONGEST
 
     for i, second in enumerate(loops):

@@ -161,7 +161,7 @@ def _kernels(step: Step, tape: Tape) -> list[Step]:
                 tape.flags.update(again.flags)
                 tape.known.update(again.flags)
                 return [*again.steps, *[Step(step.name, call=loop(out, x)) for x, out in zip(
-                    results, step.outputs, strict=True)]]
+                    map(again.noted, results), step.outputs, strict=True)]]
     except Exception:  # its memory may hold anything now, such as a matrix that is not positive definite
         pass
     return []

@@ -17,7 +17,7 @@ import numpy as np
 from ..dtypes import memory
 from ..kernels.views import address
 from .instructions import Step
-from .plan import BYTE, LINE, repointed, shown
+from .plan import BYTE, LINE, repointed
 
 _SMALL, _LITTLE = 2**16, 2**20  # limits in bytes: of an array that is kept, and of all of them,
 _FEW = 2**22  # and of all arrays of a step, if its size is known
@@ -70,15 +70,3 @@ class StandIns:
     def step(self, step: Step) -> Step:
         """A step on stand-ins."""
         return repointed(step, self.noted) if self.held else step
-
-    def alive(self) -> dict[int, np.ndarray]:
-        """The memory that is still held, by the ids of its stand-ins, which it replaces again."""
-        held, self.held = self.held, {}
-        found = {id(stand_in): (reference(), stand_in) for reference, stand_in, _ in held.values()}
-        self.back = {key: (m, stand_in) for key, (m, stand_in) in found.items() if m is not None}
-        return {key: m for key, (m, _) in self.back.items()}
-
-    def returned(self, x: np.ndarray) -> np.ndarray:
-        """The view of x, on the memory that its stand-in stood for, if that is alive."""
-        found = self.back.get(id(memory(x)))
-        return x if found is None else shown(x, found[1], found[0])

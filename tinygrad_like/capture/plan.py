@@ -1,8 +1,9 @@
 """How a program uses memory: one arena for all buffers.
 
-A buffer is the memory of an array that a step makes. It is pinned if something outside the steps looks at it: inputs,
-results, gradients, state that lasts from call to call, and values that Python reads. All other buffers live from the
-first step that writes to them to the last that uses them, and then free their place. So the arena is about as large as
+A buffer is the memory of an array that a step makes. Memory is pinned if something outside the steps looks at it: inputs,
+state that lasts from call to call. All other buffers live from the
+first step that writes to them to the last that uses them, and then free their place; gradients and results live to the
+end, and their place is free before. So the arena is about as large as
 all buffers alive at one time, and most data that a step reads was just written and is still in the cache.
 """
 
@@ -19,7 +20,7 @@ from numpy.lib.array_utils import byte_bounds
 from ..dtypes import memory
 from ..kernels.kinds import Table
 from ..kernels.loops import Loop
-from ..kernels.memory import give_back, pages
+from ..kernels.memory import pages
 from ..kernels.program import Call
 from ..kernels.views import address
 from .fuse import Uses, meet
@@ -95,34 +96,29 @@ def _with(value: Any, moved: Callable) -> Any:
 # Memory ---------------------------------------------------------------------------------------------------------------
 
 
-def placed(steps: Sequence[Step], pinned: set[int], kept: dict[int, np.ndarray],
+def placed(steps: Sequence[Step], pinned: set[int], kept: set[int],
            inputs: Sequence[np.ndarray]) -> tuple[list[Step], list[np.ndarray], Callable]:
-    """The steps on their own memory, and that memory: an arena for unpinned buffers, the buffers `kept` to the end, and
-    memory for each input; and the function from old arrays to new ones. Other pinned memory stays."""
+    """The steps on their own memory, and that memory: an arena for unpinned buffers, and memory for each input; and the
+    function from old arrays to new ones. The buffers `kept` live to the end. Pinned memory stays."""
     uses, time, now = Uses(steps), [], -1
     buffers: dict[int, np.ndarray] = {}
     for step in steps:  # calls side by side happen at the same time
         now += not getattr(step.call, "beside", 0)
         time.append(now)
-    for step in steps:
         for memories in step.uses():
             buffers.update(memories)
     lives: list[tuple[int, int, int, np.ndarray]] = []
     for key, m in buffers.items():
         if key not in pinned and uses.writers[key] and m.nbytes:
             used = [time[i] for i in (*uses.readers[key], *uses.writers[key])]
-            lives.append((min(used), max(used), key, m))
+            lives.append((min(used), now + 1 if key in kept else max(used), key, m))
     lives.sort(key=lambda life: life[0])
     offsets, size = _offsets([(begin, end, m.nbytes + address(m) % LINE) for begin, end, _, m in lives])
-    ends, much = _offsets([(0, 0, m.nbytes + address(m) % LINE) for m in kept.values()])
-    give_back(size + much)
-    arena, rest = pages(size + LINE), pages(much + LINE)
-    place = {key: (m, arena, -address(arena) % LINE + offset + address(m) % LINE) for offset, (_, _, key, m) in zip(
+    arena = pages(size + LINE)
+    place = {key: (m, -address(arena) % LINE + offset + address(m) % LINE) for offset, (_, _, key, m) in zip(
         offsets, lives, strict=True)}
-    place |= {key: (m, rest, -address(rest) % LINE + offset + address(m) % LINE) for offset, (key, m) in zip(
-        ends, kept.items(), strict=True)}
     spans: dict[int, list[tuple[int, int, np.ndarray, np.ndarray, int]]] = defaultdict(list)
-    own = [arena, rest]
+    own = [arena]
     for x in inputs:
         low, high = bounds(x)
         others = [y for _, _, y, *_ in spans[id(memory(x))] if meet(x, y)]
@@ -135,8 +131,8 @@ def placed(steps: Sequence[Step], pinned: set[int], kept: dict[int, np.ndarray],
     def moved(x: np.ndarray) -> np.ndarray:
         key = id(memory(x))
         if (found := place.get(key)) is not None:
-            m, whole, offset = found
-            return np.ndarray(x.shape, x.dtype, whole, offset + address(x) - address(m), x.strides)
+            m, offset = found
+            return np.ndarray(x.shape, x.dtype, arena, offset + address(x) - address(m), x.strides)
         if key in spans:
             low, high = bounds(x)
             for first, last, y, whole, offset in spans[key]:

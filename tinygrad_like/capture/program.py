@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from sys import getrefcount
@@ -17,14 +18,13 @@ from ..environment import without_interrupts
 from ..kernels.loops import Loop, addresses
 from ..kernels.memory import give_back
 from ..kernels.program import Call, run_records
-from ..kernels.views import address
-from .fuse import joined, meet
+from .fuse import joined
 from .instructions import Refused, Step
 from .lower import lowered
-from .plan import bounds, in_bytes, placed
+from .plan import in_bytes, placed, shown
 from .pytree import Unsuited, alive, rebuilt, tensors_in
 from .recorder import Tape
-from .snapshots import OTHER, SAME, Saved, apart
+from .snapshots import OTHER, SAME, Copies, Saved, apart
 
 PLAIN, EXACT, FUSED = range(3)  # as recorded; compiled, with the same bits; with other kernels for small arrays
 ROUNDING = "the last bits"
@@ -44,14 +44,13 @@ class Program:
         self.source: dict[int, tuple[str, Any]] = {id(t): ("outside", t) for t in outside}
         self.source |= {id(leaf.grad): ("gradient", leaf) for leaf in tape.leaves.values() if leaf.grad is not None}
         self.source |= {id(x): ("input", i) for i, x in reversed([*enumerate(inputs)])}
-        leaves = [(leaf, leaf._grad) for leaf in tape.leaves.values()]
-        lasting = {*tape.input_of, *[id(memory(t._data)) for t in outside]}
-        lasting |= {id(memory(grad._data)) for _, grad in leaves if grad is not None}
+        arrays = [*tape.gradients.values()]
+        lasting = {*tape.input_of, *[id(memory(x)) for x in (*[t._data for t in outside], *arrays)]}
         for t in tensors_in(result):
             if id(t) not in self.source and t.requires_grad and t.node is not None and alive(t.node):
                 raise Refused("its result stands on a graph, for which backward may be called outside; return its "
                               "detach(), capture the whole step, or wrap it in no_grad")
-            if id(t) not in self.source and id(memory(t._data)) in lasting:
+            if id(t) not in self.source and id(memory(tape.noted(t._data))) in lasting:
                 raise Refused("it returns or keeps a view of a Tensor that was there, or of a gradient; clone() it")
             if t._grad is not None and id(t) not in self.source:
                 raise Refused("its result has a gradient; return that as well")
@@ -60,37 +59,37 @@ class Program:
         self.written = changed & {id(memory(t._data)) for t in outside}  # of Tensors from outside
         self.touched = [t for t in {id(t): t for t in (*outside, *tape.leaves.values())}.values()
                         if id(memory(t._data)) in changed]
-        steps = self._planned([*tensors_in(result), *[grad for _, grad in leaves if grad is not None]])
+        steps = self._planned([*[tape.noted(t._data) for t in tensors_in(result)], *arrays])
         self.inputs = [*map(self.moved, tape.inputs)]
         # Leaves with gradients that it adds to or reads, memory for their numbers, and whether it changes these.
         self.accumulated = [(leaf, self.moved(grad._data), id(memory(grad._data)) in changed)
                             for leaf, grad in tape.accumulated.values()]
         if any([self.source.get(id(leaf), ("",))[0] == "input" for leaf, _, _ in self.accumulated]):
             raise Refused("it adds to the gradient of an argument; set that to None before")
-        self.instead: dict[int, Tensor] = {}
+        self.blocks = Counter([id(memory(t._data)) for t in {id(t): t for t in tensors_in(result)}.values()])
+        self.instead: dict[int, Any] = {}  # Tensors of the result, and memory of several, by what they stand for
         self.result = rebuilt(result, self._standin)
-        self.bases = _views([t for t in self.instead.values() if self.standins[id(t)][0] == "made"])
-        del self.instead
+        del self.instead, self.blocks
         input_of = {id(x): i for i, x in enumerate(inputs)}
         # Leaves, gradients, and the numbers of inputs that are the gradient or the leaf.
         self.grads: list[tuple[Tensor, Any, int | None, int | None]] = []
-        self.owned: set[int] = set()  # the ids of gradients on memory of the program
-        added = {id(grad) for _, grad in tape.accumulated.values()}
-        for leaf, grad in leaves:
-            kind, of = self.source.get(id(grad), ("made", None)) if grad is not None else ("", None)
-            if grad is not None and (grad.requires_grad or grad.node is not None):
+        self.owned: list[int] = []  # indices of gradients on memory of the program
+        added, known = {id(grad) for _, grad in tape.accumulated.values()}, {id(t) for t in outside}
+        for key, leaf in tape.leaves.items():
+            if (grad := leaf._grad) is not None and (grad.requires_grad or grad.node is not None):
                 raise Refused("its gradients stand on a graph; detach() them")
             if id(grad) in added:
-                if tape.accumulated.get(id(leaf), (None, None))[1] is not grad:
+                if tape.accumulated.get(key, (None, None))[1] is not grad:
                     raise Refused("it gives a Tensor the gradient of another one; clone() it")
                 continue
-            existing = kind in ("outside", "input")
-            mine = grad if existing or grad is None else wrap(self.moved(grad._data))
-            self.grads.append((leaf, mine, of if kind == "input" else None, input_of.get(id(leaf))))
-            if mine is not grad:
-                self.owned.add(id(mine))
-                added.add(id(grad))  # no other leaf may have it
-        self.arrays = [grad._data for _, grad, _, _ in self.grads if id(grad) in self.owned]
+            kind, of = self.source.get(id(grad), ("", None))
+            if kind == "gradient" and id(grad) not in known:
+                if of is not leaf:
+                    raise Refused("it gives a Tensor the gradient of another one; clone() it")
+                self.owned.append(len(self.grads))
+                grad = wrap(self.moved(tape.gradients[key]))
+            self.grads.append((leaf, grad, of if kind == "input" else None, input_of.get(key)))
+        self.arrays = [self.grads[j][1]._data for j in self.owned]
         self.different = _different([grad for _, grad in tape.accumulated.values()])
         self.parts = self._packed(steps)
         del self.moved, self.source  # they would keep the recording's results alive
@@ -100,47 +99,48 @@ class Program:
 
     def _standin(self, t: Tensor) -> Tensor:
         """A Tensor on memory of the program, in place of one of the result."""
-        if id(t) in self.instead:
-            return self.instead[id(t)]
-        array = self.moved(t._data)
-        made = wrap(array if array is not t._data else array.copy())
-        kind = self.source.get(id(t), ("made", None))
-        if kind[0] != "made":
-            made = wrap(np.empty(0, np.uint8))
+        if (made := self.instead.get(id(t))) is not None:
+            return made
+        kind, of = self.source.get(id(t), ("made", None))
+        made = wrap(np.empty(0, np.uint8))
+        if kind == "made":
+            m = memory(t._data)
+            if (block := self.instead.get(id(m))) is None:
+                moved = self.moved(m)
+                block = self.instead[id(m)] = in_bytes(m).copy() if moved is m else moved
+            made, of = wrap(shown(t._data, m, block)), block if self.blocks[id(m)] > 1 else None
         made.requires_grad, made.node = t.requires_grad, t.node  # the node is freed
-        self.standins[id(made)], self.instead[id(t)] = kind, made
+        self.standins[id(made)], self.instead[id(t)] = (kind, of), made
         return made
 
-    def _planned(self, seen: Sequence[Tensor]) -> list[Step]:
-        """The steps as compiled code, with fewer passes over memory, and in one arena."""
+    def _planned(self, seen: Sequence[np.ndarray]) -> list[Step]:
+        """The steps as compiled code, with fewer passes over memory, and in one arena. seen: arrays that outlast it."""
         tape, steps = self.tape, self.tape.steps
-        self.standins: dict[int, tuple[str, Any]] = {}  # for each Tensor of the result: its kind, and its source
+        # For each Tensor of the result: its kind; and its source, or the memory that it shares with others.
+        self.standins: dict[int, tuple[str, Any]] = {}
         if self.level != PLAIN:
             # Ops run again to record their kernels, on whatever their memory holds by now.
             with np.errstate(all="ignore"):
                 steps = lowered(tape, kernels=self.level == FUSED)
+        steps = sorted(steps, key=_Early())
         read, written = [{key: m for step in steps for key, m in step.uses()[i].items()} for i in (0, 1)]
         made = {**tape.made, **{key: m for key, m in written.items() if key not in tape.known}}
         given = tape.input_of.keys()
-        ends = {id(memory(t._data)) for t in seen}
-        for step in steps:
-            if step.call is None:
-                ends.update(*step.uses())
-        used = read.keys() | written.keys()
-        kept = {key: made[key] for key in sorted(ends & made.keys() - given & used) if made[key].nbytes}
-        pinned = used - made.keys() | kept.keys() | given
+        used, kept = read.keys() | written.keys(), {*map(id, map(memory, seen))}
+        pinned = used - made.keys() | given
         self.needed = [i for i, x in enumerate(tape.inputs) if id(memory(x)) in used]
         self.bytes = sum(m.nbytes for key, m in written.items() if key not in pinned)
         if self.level != PLAIN:
-            steps = joined(steps, pinned, kernels=self.level == FUSED)
+            steps = joined(steps, pinned | kept, kernels=self.level == FUSED)
         gradients = [grad._data for _, grad in tape.accumulated.values()]
-        steps, self.own, self.moved = placed(steps, pinned, kept, [*tape.inputs, *gradients])
+        steps, self.own, moved = placed(steps, pinned, kept, [*tape.inputs, *gradients])
+        self.moved = lambda x: moved(tape.noted(x))
         return steps
 
     def _packed(self, steps: list[Step]) -> list[Any]:
         """Each run of kernel calls as one row of records, with the Python steps in between."""
         parts: list[Any] = []
-        for step in sorted(steps, key=_Early()):
+        for step in steps:
             if step.call is None:
                 parts.append(step)
             elif parts and type(parts[-1]) is Calls:
@@ -166,7 +166,7 @@ class Program:
             return False
         if self.accumulated and _different([leaf.grad for leaf, _, _ in self.accumulated]) != self.different:
             return False
-        return getrefcount(self.own[1]) <= self.held and sum(map(getrefcount, self.arrays)) <= self.views
+        return getrefcount(self.own[0]) <= self.held and sum(map(getrefcount, self.arrays)) <= self.views
 
     def __call__(self, tensors: Sequence[Tensor]) -> Any:
         for k in self.needed:
@@ -196,10 +196,10 @@ class Program:
 
     def _keep_gradients(self) -> None:
         """Preserve the values of gradients from the last call that are still in use."""
-        for j, (leaf, grad, i, k) in enumerate(self.grads):
-            if id(grad) in self.owned and getrefcount(grad) > 3 + (leaf._grad is grad):
+        for j in self.owned:
+            leaf, grad, i, k = self.grads[j]
+            if getrefcount(grad) > 3 + (leaf._grad is grad):
                 self.grads[j] = leaf, wrap(grad._data), i, k
-                self.owned.add(id(self.grads[j][1]))
                 grad._data = grad._data.copy()
 
     def _give_gradients(self, tensors: Sequence[Tensor]) -> None:
@@ -219,20 +219,18 @@ class Program:
         returned, bound = self.result
         return rebuilt(returned, copy), [rebuilt(value, copy) for value in bound] if bound else bound
 
-    def _copy(self, tensors: Sequence[Tensor], made: dict[int, Tensor], t: Tensor) -> Tensor:
+    def _copy(self, tensors: Sequence[Tensor], made: dict[int, Any], t: Tensor) -> Tensor:
         kind, of = self.standins[id(t)]
         if kind != "made":
             return tensors[of] if kind == "input" else of.grad if kind == "gradient" else of
         if (new := made.get(id(t))) is None:
             x = t._data
-            if (base := self.bases.get(id(t))) is None:
+            if of is None:
                 new = wrap(np.array(x))
-            elif base is t:
-                new = wrap(np.ndarray(x.shape, x.dtype, np.empty(x.nbytes, np.uint8), 0, x.strides))
-                new._data[...] = x
             else:
-                whole = memory(self._copy(tensors, made, base)._data)
-                new = wrap(np.ndarray(x.shape, x.dtype, whole, address(x) - address(base._data), x.strides))
+                if (block := made.get(id(of))) is None:
+                    block = made[id(of)] = in_bytes(of).copy()
+                new = wrap(shown(x, of, block))
             made[id(t)] = new
             if t.requires_grad:
                 new.requires_grad, new.node = True, t.node
@@ -244,25 +242,54 @@ class Program:
 
     # Proving it -----------------------------------------------------------------------------------------------------
 
+    @without_interrupts()
     def release(self) -> None:
         """Return the pages of its large memory to the system until the next replay."""
+        self._keep_gradients()
+        held = [j for j in self.owned if self.grads[j][0]._grad is self.grads[j][1]]
+        copies = Copies([self.grads[j][1]._data for j in held])
         for x in self.own:
             base = getattr(memory(x).base, "obj", None)
             if isinstance(base, mmap.mmap):
                 base.madvise(mmap.MADV_DONTNEED)
+        for j, (x, values) in zip(held, copies, strict=True):
+            leaf, grad, i, k = self.grads[j]
+            grad._data, self.grads[j] = values.copy(), (leaf, wrap(x), i, k)
+
+    @without_interrupts()
+    def adopt(self) -> None:
+        """Put the gradients that Python has set on memory of the program."""
+        if theirs := self._adopt():
+            theirs.restore()
+
+    def _adopt(self) -> Copies | None:
+        """As `adopt`, but with other numbers until the copies that it returns restore them; None if they do not fit."""
+        owned = [j for j in self.owned if self.grads[j][3] is None]
+        theirs = [self.grads[j][0]._grad for j in owned]
+        if len({*map(id, theirs)}) < len(theirs) or any([
+                t is None or t._data.shape != self.grads[j][1]._data.shape or t.dtype is not self.grads[j][1].dtype
+                for t, j in zip(theirs, owned, strict=True)]):
+            return None
+        copies = Copies([t._data for t in theirs])
+        for j, t in zip(owned, theirs, strict=True):
+            leaf, grad, i, k = self.grads[j]
+            t._data, self.grads[j] = grad._data, (leaf, t, i, k)
+        copies.arrays = [t._data for t in theirs]
+        return copies
 
     @without_interrupts()  # between the two states there is neither
     def differs(self, before: Saved, result: Any, tensors: Sequence[Tensor]) -> str:
         """Replay the call that Python has just run, from the state before it. Returns the first difference, or nothing;
         ROUNDING if steps were fused and no number differs by more. Keeps the state that Python has left."""
+        if (theirs := self._adopt()) is None:
+            return "a gradient"
         ends = list(zip(tensors_in(self.result), tensors_in(result), strict=False))
         pairs: list[tuple[np.ndarray, Any]] = [(a._data, b._data) for a, b in ends if self.standins[id(a)][0] == "made"]
-        pairs += [(grad._data, getattr((leaf if k is None else tensors[k]).grad, "_data", None))
-                  for leaf, grad, i, k in self.grads if grad is not None and i is None]
+        pairs += [(grad._data, getattr(tensors[k].grad, "_data", None))
+                  for _, grad, i, k in self.grads if grad is not None and i is None and k is not None]
         pairs += [(self.inputs[k], tensors[k]._data) for k in self.changed]
-        if self.held:
-            self._keep_gradients()
-        else:  # it was never replayed
+        give_back(sum([x.nbytes for x in self.own]))  # memory that Python has freed makes room for the program
+        if not self.held:  # it was never replayed
             for m in self.own:
                 in_bytes(m)[...] = 255  # NaN, and -1
         after = before.now()
@@ -282,7 +309,7 @@ class Program:
         finally:
             for mine, x in gradients:
                 x[...] = mine
-            found = after.restored(self.scales)
+            found = after.restored(self.scales) + theirs.restored(self.scales, "a gradient of shape {}")
         found += [(apart(x, y, self.scales, f"result {i}"), f"a result of shape {x.shape}")
                   for i, (x, y) in enumerate(pairs)]
         least = OTHER if self.level == FUSED else SAME + 1
@@ -322,12 +349,12 @@ def proved(make: Callable[[int], Program], prove: Callable[[Program], str], fuse
             wrong = prove(make(PLAIN))
             if wrong:
                 break
+            program.adopt()
         if not wrong:
             program.rejected = rejected
             program.tape.forget()
-            program.held = getrefcount(program.own[1])
+            program.held = getrefcount(program.own[0])
             program.views = sum(map(getrefcount, program.arrays))
-            give_back(program.bytes)
             return program
         rejected.append(wrong)
     raise Refused(f"replayed, it gives other numbers, first in {wrong}; what made them is not on the tape, such as "
@@ -337,23 +364,6 @@ def proved(make: Callable[[int], Program], prove: Callable[[Program], str], fuse
 def _different(gradients: list[Any]) -> int:
     """In how many arrays gradients lie: leaves may share one."""
     return len({id(memory(grad._data)) for grad in gradients})
-
-
-def _views(made: list[Tensor]) -> dict[int, Tensor]:
-    """id of a Tensor that is a view -> its base; and, for bases, themselves."""
-    bases, found = list[Tensor](), dict[int, Tensor]()
-    for t in sorted(made, key=lambda t: -t._data.nbytes):
-        low, high = bounds(t._data)
-        for base in bases:
-            first, last = bounds(x := base._data)
-            if low < last and first < high and meet(t._data, x):
-                if not (first == address(x) <= low and high <= last == first + x.nbytes):
-                    raise Refused("two of its results share memory; clone() one of them")
-                found[id(t)] = found[id(base)] = base
-                break
-        else:
-            bases.append(t)
-    return found
 
 
 def _size(count: int) -> str:

@@ -33,7 +33,6 @@ from ..kernels.program import Call, Copy
 from .grounds import Grounds
 from .instructions import Made, Step, as_arrays, difference
 from .placeholders import StandIns
-from .plan import repointed
 from .trace import unwatched
 
 _RESULTS = ("stats",)  # options that are arrays to write to
@@ -65,6 +64,7 @@ class Tape(Listener):
         self.compared = 0  # how many entries agree with the tape before; -1 if one differs
         self.tensors: dict[int, tuple] = {}  # Tensors from outside, with their arrays
         self.leaves: dict[int, Any] = {}  # Tensors whose .grad the function sets
+        self.gradients: dict[int, np.ndarray] = {}  # the arrays of these, as steps have them
         self.accumulated: dict[int, tuple] = {}  # leaves, with gradients that the function adds to
         self.of_gradients: dict[int, np.ndarray] = {}  # the memory of these gradients
         self.effects: dict[int, Any] = {}  # objects whose methods are effects
@@ -92,16 +92,13 @@ class Tape(Listener):
         program.stop_trace()
         self.flush()
         self.trouble = self.trouble or self.grounds.trouble()
-        for key, m in self.stand_ins.alive().items():
-            del self.made[key], self.known[key]
-            self.made[id(m)] = self.known[id(m)] = m
-        if back := self.stand_ins.back:
-            self.steps = [repointed(step, self.stand_ins.returned) if any(
-                [not back.keys().isdisjoint(uses) for uses in step.uses()]) else step for step in self.steps]
-            self.stand_ins.back = {}
 
     def _gone(self, key: int) -> None:
-        del self.known[key]
+        self.known.pop(key, None)
+
+    def noted(self, x: np.ndarray) -> np.ndarray:
+        """An array as steps have it: on the stand-in for its memory, if there is one."""
+        return self.stand_ins.noted(x)
 
     def state(self) -> dict[int, np.ndarray]:
         """Memory that lasts from call to call and is written to."""
@@ -115,29 +112,21 @@ class Tape(Listener):
     def shrink(self) -> None:
         """Release the arrays that it has made: comparing another tape does not need them."""
         self.kept_state = self.state()
-        self.log = [self._without(entry) for entry in self.log]
         gone = self.made.keys() | self.input_of.keys()
-        self.known = {key: m for key, m in self.known.items() if key not in gone}
-        self.met = {key: m for key, m in self.met.items() if key not in self.made}
-        self.steps, self.made, self.before, self.inputs, self.tensors = [], {}, None, [], {}
-
-    def _without(self, x: Any) -> Any:
-        """An entry of the log, with a shape and a dtype in place of each new array."""
-        if isinstance(x, tuple):
-            return tuple(map(self._without, x))
-        return Made(x.shape, x.dtype) if isinstance(x, np.ndarray) and id(memory(x)) not in self.lasting else x
+        self.met = {key: m for key, m in self.met.items() if id(self.known.get(key, m)) not in self.made}
+        self.known = {key: m for key, m in self.known.items() if id(m) not in gone}
+        self.accumulated = {key: (leaf, None) for key, (leaf, _) in self.accumulated.items()}
+        self.steps, self.calls, self.made, self.before, self.inputs, self.tensors = [], [], {}, None, [], {}
 
     def forget(self) -> None:
         """Drop all arrays except those that it is replayed on."""
-        self.kept_state = self.state()
-        self.steps, self.calls, self.log, self.before, self.inputs = [], [], [], None, []
-        self.accumulated = {key: (leaf, None) for key, (leaf, _) in self.accumulated.items()}
-        for held in (self.made, self.known, self.lasting, self.met, self.tensors, self.seen):
+        self.shrink()
+        for held in (self.log, self.known, self.lasting, self.met, self.seen, self.gradients):
             held.clear()
 
     def differs(self, other: Tape) -> str:
         """The first difference between this tape and the other one; empty if they are alike."""
-        if reason := difference(self.log, other.log, self.lasting):
+        if reason := difference(self.log, other.log):
             return reason
         return "" if len(self.log) == len(other.log) else (
             f"it calls {len(self.log)} ops where it called {len(other.log)} before")
@@ -147,7 +136,7 @@ class Tape(Listener):
         assert self.before is not None
         if self.compared >= 0:
             apart = len(self.log) > len(self.before.log) or difference(
-                self.log[self.compared:], self.before.log[self.compared:], self.lasting)
+                self.log[self.compared:], self.before.log[self.compared:])
             self.compared = -1 if apart else len(self.log)
         return self.compared < 0
 
@@ -183,9 +172,9 @@ class Tape(Listener):
             return result
         read = {n: x for n, x in options.items() if n not in _RESULTS}
         outputs, given = list(arrays_in(result)), [x for n, x in options.items() if n in _RESULTS and x is not None]
-        self.log.append((name, *map(self._noted, arguments), *[(n, self._noted(x)) for n, x in sorted(read.items())]))
         for x in arrays_in([*arguments, *read.values()]):
             self._know(x)
+        self.log.append((name, *map(self._noted, arguments), *[(n, self._noted(x)) for n, x in sorted(read.items())]))
         enough = self._suffices(calls, [*outputs, *given])
         if enough:
             self._add(calls, name)
@@ -250,9 +239,10 @@ class Tape(Listener):
         self.steps.append(self.stand_ins.step(step))
 
     def _noted(self, x: Any) -> Any:
-        """Log an entry, which another call of the same function must have in the same place."""
+        """An entry of the log, which another call of the same function must have in the same place: an array only if
+        its memory lasts."""
         if isinstance(x, np.ndarray):
-            return self.stand_ins.noted(x)
+            return x if id(memory(x)) in self.lasting else Made(x.shape, x.dtype)
         return tuple(map(self._noted, x)) if isinstance(x, tuple | list) else x
 
     # What is known ----------------------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..core.tensor import Tensor
 from ..dtypes import memory
-from ..kernels.memory import give_back
 from .instructions import Refused
 from .plan import meet
 from .program import ROUNDING, Program, proved
@@ -51,8 +50,10 @@ def record(self: capture, kind: Kind, tensors: list[Tensor], args: tuple, option
                        or grad and grad() is None)
     outside = {id(t) for t, _ in gradients}
     inner = {*tape.made, *tape.input_of, *tape.seen}
-    tape.leaves = {key: t for key, t in tape.leaves.items() if key in outside or id(memory(t._data)) not in inner}
-    kind.tries, self.bytes, effects = kind.tries + 1, tape.stand_ins.bytes, tape.changes_of_effects()
+    tape.leaves = {key: t for key, t in tape.leaves.items()
+                   if key in outside or id(memory(tape.noted(t._data))) not in inner}
+    tape.gradients = {key: tape.noted(t._grad._data) for key, t in tape.leaves.items() if t._grad is not None}
+    kind.tries, effects = kind.tries + 1, tape.changes_of_effects()
     marked = next((f"it sets {name} of an argument" for t, marks in given for name, a in _marks(t).items()
                    if marks.get(name) is not a), "")
     now = parts_within(watched)
@@ -128,7 +129,6 @@ def audit(self: capture, kind: Kind, program: Program, inputs: list[Tensor], arg
     before = Saved(program.tape, inputs)
     program.release()
     result = self.function(*args, **options)
-    give_back(self.bytes or 0)  # memory that Python has freed makes room for the program
     try:
         wrong, _ = world.changed(program.tape.changes_of_effects())
         wrong = wrong or plain_in(result) != plain_in(program.result[0]) and "what it returns" or ""

@@ -54,6 +54,15 @@ class Copies:
         for x, values in self:
             x[...] = values
 
+    def restored(self, scales: dict, what: str) -> list[tuple[int, str]]:
+        """Restore the arrays. Returns the differences, with their sizes. scales: of each array, see `apart`."""
+        found = []
+        for i, (x, values) in enumerate(self):
+            if how := apart(x, values, scales, (what, i)):
+                found.append((how, what.format(x.shape)))
+                x[...] = values
+        return found
+
     def _close(self) -> None:
         if self.file is not None:
             if self.file.seek(0, os.SEEK_END) > _KEPT:
@@ -106,12 +115,8 @@ class Saved:
             holder.update(numbers)
 
     def restored(self, scales: dict) -> list[tuple[int, str]]:
-        """Restore the saved state. Returns the differences, with their sizes. scales: of each array, see `apart`."""
-        found = []
-        for i, (x, values) in enumerate(self.arrays):
-            if how := apart(x, values, scales, i):
-                found.append((how, f"an array of shape {x.shape} that lasts from call to call"))
-                x[...] = values
+        """Restore the saved state. Returns the differences, as `Copies.restored` does."""
+        found = self.arrays.restored(scales, "an array of shape {} that lasts from call to call")
         for holder, numbers in self.numbers:
             found += [(OTHER if type(value) is int else ROUNDED, f"the number {name}")
                       for name, value in numbers.items()

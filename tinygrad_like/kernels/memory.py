@@ -23,7 +23,7 @@ import numpy as np
 
 from ..environment import never_free
 
-_MUCH = 2**24  # bytes
+_MUCH = 2**20  # bytes
 _GROWTH = 2**26  # bytes of the heap for which to ask for large pages at once
 PAGE, HUGE = 4096, 14  # bytes of a page; MADV_HUGEPAGE
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3  # malloc.h
