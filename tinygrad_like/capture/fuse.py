@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -109,21 +109,6 @@ def _as_loop(step: Step, following: Step | None, kernels: bool) -> Loop | None:
 # Joining --------------------------------------------------------------------------------------------------------------
 
 
-class Uses:
-    """The steps that read and write each block of memory."""
-
-    def __init__(self, steps: Sequence[Step]):
-        self.reads: list[Set[int]] = [step.uses()[0].keys() for step in steps]
-        self.writes: list[Set[int]] = [step.uses()[1].keys() for step in steps]
-        self.readers: dict[int, list[int]] = defaultdict(list)
-        self.writers: dict[int, list[int]] = defaultdict(list)
-        for i, (read, written) in enumerate(zip(self.reads, self.writes, strict=True)):
-            for key in read:
-                self.readers[key].append(i)
-            for key in written:
-                self.writers[key].append(i)
-
-
 def joined(steps: Sequence[Step], pinned: set[int], kernels: bool) -> list[Step]:
     """The steps, with loops over the same places fused if one reads data that the other writes or reads. What memory
     that is not pinned gets, and no step reads, is left out.
@@ -131,14 +116,17 @@ def joined(steps: Sequence[Step], pinned: set[int], kernels: bool) -> list[Step]
     kernels: whether kernels may replace NumPy, see `_as_loop`.
     """
     loops = [_as_loop(*pair, kernels) for pair in zip(steps, [*steps[1:], None], strict=True)]
-    uses = Uses(steps)
-    reads, writes, parts = uses.reads, uses.writes, [[i] for i in range(len(steps))]  # the original steps of each
+    reads, writes = [[step.uses()[i].keys() for step in steps] for i in (0, 1)]
+    parts = [[i] for i in range(len(steps))]  # the original steps of each
+    readers = defaultdict[int, set[int]](set)
+    for i, keys in enumerate(reads):
+        for key in keys:
+            readers[key].add(i)
 
-    def few(both: Loop, own: Sequence[int]) -> bool:
+    def few(both: Loop, own: set[int]) -> bool:
         """Whether a loop made of some steps has few enough arrays, without those that no other step reads."""
         keys = [id(memory(x)) for x in both.writes()]
-        seen = [key for key in keys if key in pinned or not {*own}.issuperset(uses.readers[key])]
-        return len(both.operands) + len(seen) <= _LONGEST
+        return len(both.operands) + sum([key in pinned or not readers[key] <= own for key in keys]) <= _LONGEST
 
     for i, second in enumerate(loops):
         for j in range(i - 1, max(-1, i - _REACH), -1) if second is not None else ():
@@ -148,9 +136,9 @@ def joined(steps: Sequence[Step], pinned: set[int], kernels: bool) -> list[Step]
             related = writes[j] & reads[i] or reads[j] & reads[i]
             if related and first is not None and first.shape == second.shape:
                 both = _one(first, second)
-                if both is not None and few(both, parts[i] + parts[j]):
+                if both is not None and few(both, {*parts[i], *parts[j]}):
                     loops[j], parts[j], parts[i] = both, parts[j] + parts[i], []
-                    reads[j], writes[j] = reads[j] | reads[i], writes[j] | writes[i]
+                    reads[j], writes[j] = reads[j] | reads[i], writes[j] | writes[i]  # type: ignore[assignment]
                     break
             if writes[j] & reads[i] or writes[j] & writes[i] or reads[j] & writes[i]:
                 break

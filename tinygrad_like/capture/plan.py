@@ -1,10 +1,10 @@
 """How a program uses memory: one arena for all buffers.
 
-A buffer is the memory of an array that a step makes. Memory is pinned if something outside the steps looks at it: inputs,
-state that lasts from call to call. All other buffers live from the
-first step that writes to them to the last that uses them, and then free their place; gradients and results live to the
-end, and their place is free before. So the arena is about as large as
-all buffers alive at one time, and most data that a step reads was just written and is still in the cache.
+A buffer is the memory of an array that a step makes. It lives from the first step that writes to it to the last that
+uses it, and at other times its place is free. So the arena is about as large as all buffers alive at one time, and most
+data that a step reads was just written and is still in the cache. Gradients and results live all the time, since after
+an error the gradients of the call before are there. Memory that lasts from call to call is pinned: it stays where it
+is.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..kernels.loops import Loop
 from ..kernels.memory import pages
 from ..kernels.program import Call
 from ..kernels.views import address
-from .fuse import Uses, meet
+from .fuse import meet
 from .instructions import Refused, Step
 
 LINE = 64  # bytes of a cache line
@@ -99,24 +99,23 @@ def _with(value: Any, moved: Callable) -> Any:
 def placed(steps: Sequence[Step], pinned: set[int], kept: set[int],
            inputs: Sequence[np.ndarray]) -> tuple[list[Step], list[np.ndarray], Callable]:
     """The steps on their own memory, and that memory: an arena for unpinned buffers, and memory for each input; and the
-    function from old arrays to new ones. The buffers `kept` live to the end. Pinned memory stays."""
-    uses, time, now = Uses(steps), [], -1
-    buffers: dict[int, np.ndarray] = {}
+    function from old arrays to new ones. The buffers `kept` live all the time. Pinned memory stays."""
+    now, lives = -1, dict[int, list[int]]()  # when each buffer is used
+    buffers, written = dict[int, np.ndarray](), set[int]()
     for step in steps:  # calls side by side happen at the same time
         now += not getattr(step.call, "beside", 0)
-        time.append(now)
         for memories in step.uses():
             buffers.update(memories)
-    lives: list[tuple[int, int, int, np.ndarray]] = []
-    for key, m in buffers.items():
-        if key not in pinned and uses.writers[key] and m.nbytes:
-            used = [time[i] for i in (*uses.readers[key], *uses.writers[key])]
-            lives.append((min(used), now + 1 if key in kept else max(used), key, m))
-    lives.sort(key=lambda life: life[0])
-    offsets, size = _offsets([(begin, end, m.nbytes + address(m) % LINE) for begin, end, _, m in lives])
+            for key in memories:
+                lives.setdefault(key, []).append(now)
+        written.update(step.uses()[1])
+    mine = [key for key in lives if key in written and key not in pinned and buffers[key].nbytes]
+    mine.sort(key=lambda key: key not in kept)
+    offsets, size = _offsets([(0, now, _room(buffers[key])) if key in kept else
+                              (lives[key][0], lives[key][-1], _room(buffers[key])) for key in mine])
     arena = pages(size + LINE)
-    place = {key: (m, -address(arena) % LINE + offset + address(m) % LINE) for offset, (_, _, key, m) in zip(
-        offsets, lives, strict=True)}
+    place = {key: -address(arena) % LINE + offset + address(buffers[key]) % LINE
+             for key, offset in zip(mine, offsets, strict=True)}
     spans: dict[int, list[tuple[int, int, np.ndarray, np.ndarray, int]]] = defaultdict(list)
     own = [arena]
     for x in inputs:
@@ -129,19 +128,23 @@ def placed(steps: Sequence[Step], pinned: set[int], kept: set[int],
             spans[id(memory(x))].append((low, high, x, own[-1], -address(own[-1]) % LINE + low % LINE))
 
     def moved(x: np.ndarray) -> np.ndarray:
-        key = id(memory(x))
-        if (found := place.get(key)) is not None:
-            m, offset = found
+        m = memory(x)
+        if (offset := place.get(id(m))) is not None:
             return np.ndarray(x.shape, x.dtype, arena, offset + address(x) - address(m), x.strides)
-        if key in spans:
+        if id(m) in spans:
             low, high = bounds(x)
-            for first, last, y, whole, offset in spans[key]:
-                if first <= low and high <= last and (len(spans[key]) == 1 or meet(x, y)):
+            for first, last, y, whole, offset in spans[id(m)]:
+                if first <= low and high <= last and (len(spans[id(m)]) == 1 or meet(x, y)):
                     return np.ndarray(x.shape, x.dtype, whole, offset + address(x) - first, x.strides)
             raise Refused("it reads more of an argument's memory than the argument shows; pass a clone()")
         return x
 
     return [repointed(step, moved) for step in steps], own, moved
+
+
+def _room(m: np.ndarray) -> int:
+    """The bytes of a buffer, from a cache line on."""
+    return m.nbytes + address(m) % LINE
 
 
 def _offsets(lives: Iterable[tuple[int, int, int]]) -> tuple[list[int], int]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import mmap
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import groupby
 from sys import getrefcount
 from typing import Any
 
@@ -91,7 +92,8 @@ class Program:
             self.grads.append((leaf, grad, of if kind == "input" else None, input_of.get(key)))
         self.arrays = [self.grads[j][1]._data for j in self.owned]
         self.different = _different([grad for _, grad in tape.accumulated.values()])
-        self.parts = self._packed(steps)
+        runs = groupby(steps, lambda step: step.call is None)
+        self.parts = [part for python, run in runs for part in (run if python else [Calls(run)])]
         del self.moved, self.source  # they would keep the recording's results alive
         self.scales: dict[Any, float] = {}  # the largest number of each result, gradient and state in the proof
         self.held = 0  # the program's own references to the memory of results and gradients
@@ -136,21 +138,6 @@ class Program:
         steps, self.own, moved = placed(steps, pinned, kept, [*tape.inputs, *gradients])
         self.moved = lambda x: moved(tape.noted(x))
         return steps
-
-    def _packed(self, steps: list[Step]) -> list[Any]:
-        """Each run of kernel calls as one row of records, with the Python steps in between."""
-        parts: list[Any] = []
-        for step in steps:
-            if step.call is None:
-                parts.append(step)
-            elif parts and type(parts[-1]) is Calls:
-                parts[-1].steps.append(step)
-            else:
-                parts.append(Calls(step))
-        for part in parts:
-            if type(part) is Calls:
-                part.close()
-        return parts
 
     # Replaying it ---------------------------------------------------------------------------------------------------
 
@@ -390,10 +377,8 @@ class _Early:
 class Calls:
     """Consecutive calls of kernels: one row of records, for one call of compiled code."""
 
-    def __init__(self, first: Step):
-        self.steps = [first]
-
-    def close(self) -> None:
+    def __init__(self, steps: Iterable[Step]):
+        self.steps = [*steps]
         calls = [step.call for step in self.steps]
         found = [call for call in calls if isinstance(call, Loop)]
         with without_interrupts():  # after Ctrl-C inside LLVM's compiler, the next compilation ends the process
