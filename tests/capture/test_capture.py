@@ -857,3 +857,25 @@ def test_near_an_optimum_rounding_is_no_mistake():
     y = np.float32([5e-6, -3e-6])
     assert [snapshots.apart(y + np.float32(1e-7), y, scales, 0) for scales in ({}, {0: 0.01}, {0: 1.0})] == [
         snapshots.OTHER, snapshots.OTHER, snapshots.ROUNDED]
+
+
+def test_gradients_that_are_kept_survive_audits():
+    """Before an audit, large memory of a program is returned to the system."""
+    model = nn.Linear(600, 600)
+    optimizer = optim.SGD(model.parameters(), lr=0.1)
+
+    @capture
+    def step(x):
+        optimizer.zero_grad()
+        loss = model(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    step(Tensor.randn(8, 600))
+    for _ in range(10):
+        kept = model.weight.grad
+        before = kept.numpy().copy()
+        step(Tensor.randn(8, 600))
+        np.testing.assert_array_equal(kept.numpy(), before)
+    assert step.programs[0].own[0].nbytes > 2**20

@@ -8,16 +8,7 @@
         optimizer.step()
         return loss
 
-1. What changes from call to call is a Tensor or an argument.
-2. Whatever else the function reads is watched; if it has changed, the call is recorded again, or runs eagerly.
-3. What capture does not know, it does not capture, and says so.
-
-The first calls of a kind run as they would without capture, on the caller's own objects. A tape records their steps
-(`recorder.py`), a trace the user code that runs (`trace.py`), and a world all that this code may read (`world.py`). Two
-calls with the same steps make a program. As a proof, it is replayed from a copy of the state before the second call, on
-memory filled with NaN, and compared with Python's results, to the bit. Later calls are replayed while all that is
-watched stays unchanged. Replays 1, 2, 4, 8, ... are audits: Python runs, the program is replayed beside it, and if the
-two differ, Python's result stands and the program is dropped.
+README.md in this folder says how, call by call and file by file.
 """
 
 from __future__ import annotations

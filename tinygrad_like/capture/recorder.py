@@ -52,7 +52,7 @@ class Tape(Listener):
         self.before = before
         self.steps: list[Step] = []
         self.calls: list = []  # calls of kernels, not yet in steps
-        self.made: dict[int, np.ndarray] = {}  # memory that steps have written; while it is open, its stand-ins
+        self.made: dict[int, np.ndarray] = {}  # memory that steps have written, or its stand-ins
         self.stand_ins = StandIns(weakref.WeakMethod(self._gone), None if before is None else before.stand_ins)
         self.inputs = list(inputs)
         given = [memory(x) for x in self.inputs]
@@ -66,14 +66,13 @@ class Tape(Listener):
         self.leaves: dict[int, Any] = {}  # Tensors whose .grad the function sets
         self.gradients: dict[int, np.ndarray] = {}  # the arrays of these, as steps have them
         self.accumulated: dict[int, tuple] = {}  # leaves, with gradients that the function adds to
-        self.of_gradients: dict[int, np.ndarray] = {}  # the memory of these gradients
+        self.of_gradients: set[int] = set()  # the memory of these gradients
         self.effects: dict[int, Any] = {}  # objects whose methods are effects
         self.flags: dict[int, np.ndarray] = {}  # arrays that kernels write to only after an error
         self.kept_state: dict[int, np.ndarray] | None = None
         self.inside, self.trouble = False, ""  # whether an op runs; and why the tape cannot be replayed
         self.seen = seen or {}  # memory of Tensors that the function finds
         self.grounds = Grounds(weakref.proxy(self))  # a cycle would keep all arrays
-        self.forward: Any = None  # the forward of the current op
 
     def __enter__(self) -> Tape:
         program.stop_trace()  # Ctrl-C may have left one: only one tape is open at a time
@@ -141,21 +140,6 @@ class Tape(Listener):
         return self.compared < 0
 
     # Ops --------------------------------------------------------------------------------------------------------------
-
-    def noted_rule(self, op: Any, rule: Callable, on_arrays: Callable, g: Any, values: Sequence) -> Any:
-        """rule(g, *values), recorded: on arrays if kernels compute it there, else as the ops that it calls."""
-        with unwatched(rule), self._apart() as calls:
-            c = on_arrays(*map(_array, (g, *values)))
-        if isinstance(c, np.ndarray) and self._suffices(calls, [c]):
-            self.log.append((f"the VJP of {op.name}",))
-            self._add(calls, f"the VJP of {op.name}")
-            return wrap(c)
-        return rule(g, *values)
-
-    def joint(self, op: Any, rule: Callable, g: Any, values: Sequence) -> Any:
-        """The cotangents of a joint rule, which runs on arrays."""
-        given = self.unit(f"the VJP of {op.name}", rule, tuple(map(_array, (g, *values))))
-        return given if given is NotImplemented else [wrap(c) if isinstance(c, np.ndarray) else c for c in given]
 
     def unit(self, name: str, function: Callable, arguments: Sequence, options: dict | None = None) -> Any:
         """Record function(*arguments, **options), which returns an array, several arrays, or None."""
@@ -305,12 +289,8 @@ class Tape(Listener):
         for t in inputs:
             if isinstance(t, Tensor) and id(memory(t._data)) not in self.known:
                 self.from_outside(t)
-        before, self.forward = self.forward, getattr(op, "kernel", op.forward)
-        try:
-            with unwatched(getattr(op, "definition", op.forward)):
-                return run(inputs, options)
-        finally:
-            self.forward = before
+        with unwatched(getattr(op, "definition", op.forward)):
+            return run(inputs, options)
 
     def compute(self, name: str, function: Callable, arguments: Sequence, options: dict) -> Any:
         if function is as_array and not isinstance(arguments[0], np.ndarray) or (
@@ -321,9 +301,17 @@ class Tape(Listener):
     def rule(self, op: Any, node: Any, i: int | None, rule: Callable, g: Any, values: Sequence) -> Any:
         if mode.recording:
             return rule(g, *values)
-        if i is None:
-            return self.joint(op, rule, g, values)
-        return self.noted_rule(op, op.rules[0 if op.variadic else i][0], rule, g, values)
+        name, arrays = f"the VJP of {op.name}", tuple(map(_array, (g, *values)))
+        if i is None:  # a joint rule
+            given = self.unit(name, rule, arrays)
+            return given if given is NotImplemented else [wrap(c) if isinstance(c, np.ndarray) else c for c in given]
+        with unwatched(rule), self._apart() as calls:
+            c = op.rules[0 if op.variadic else i][0](*arrays)
+        if isinstance(c, np.ndarray) and self._suffices(calls, [c]):
+            self.log.append((name,))
+            self._add(calls, name)
+            return wrap(c)
+        return rule(g, *values)  # no kernels compute it: record the ops that it calls
 
     def effect(self, name: str, function: Callable, arguments: Sequence, writes: Sequence) -> None:
         owner: Any = getattr(function, "__self__", None)
@@ -362,7 +350,8 @@ class Tape(Listener):
         m = memory(grad._data)
         if id(m) not in self.known or id(m) in self.of_gradients:  # several may lie in it
             self.accumulated.setdefault(id(leaf), (leaf, grad))
-            self.known[id(m)] = self.of_gradients[id(m)] = m
+            self.known[id(m)] = m
+            self.of_gradients.add(id(m))
         if not self.inside and id(m) in self.seen:
             self.end("a gradient is changed that is found elsewhere too", "set it to None before backward, or keep a "
                      "clone() of it")
