@@ -124,7 +124,7 @@ def test_no_gradient_of_a_call_outlives_the_next():
         step(Tensor.randn(2, 8))
         seen.append(weakref.ref(model.weight.grad._data))
     assert step.programs
-    assert all([r() is None for r in seen[:-2]])
+    assert len({id(array) for r in seen if (array := r()) is not None}) == 1  # on memory of the program
 
 
 def test_a_replay_returns_pairs_as_pairs():

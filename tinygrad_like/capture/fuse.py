@@ -116,7 +116,7 @@ def joined(steps: Sequence[Step], pinned: set[int], kernels: bool) -> list[Step]
     kernels: whether kernels may replace NumPy, see `_as_loop`.
     """
     loops = [_as_loop(*pair, kernels) for pair in zip(steps, [*steps[1:], None], strict=True)]
-    reads, writes = [[step.uses()[i].keys() for step in steps] for i in (0, 1)]
+    reads, writes = [[{*step.uses()[i]} for step in steps] for i in (0, 1)]
     parts = [[i] for i in range(len(steps))]  # the original steps of each
     readers = defaultdict[int, set[int]](set)
     for i, keys in enumerate(reads):
@@ -129,7 +129,9 @@ def joined(steps: Sequence[Step], pinned: set[int], kernels: bool) -> list[Step]
         return len(both.operands) + sum([key in pinned or not readers[key] <= own for key in keys]) <= _LONGEST
 
     for i, second in enumerate(loops):
-        for j in range(i - 1, max(-1, i - _REACH), -1) if second is not None else ():
+        if second is None:
+            continue
+        for j in range(i - 1, max(-1, i - _REACH), -1):
             first = loops[j]
             if not parts[j]:
                 continue
@@ -138,7 +140,7 @@ def joined(steps: Sequence[Step], pinned: set[int], kernels: bool) -> list[Step]
                 both = _one(first, second)
                 if both is not None and few(both, {*parts[i], *parts[j]}):
                     loops[j], parts[j], parts[i] = both, parts[j] + parts[i], []
-                    reads[j], writes[j] = reads[j] | reads[i], writes[j] | writes[i]  # type: ignore[assignment]
+                    reads[j], writes[j] = reads[j] | reads[i], writes[j] | writes[i]
                     break
             if writes[j] & reads[i] or writes[j] & writes[i] or reads[j] & writes[i]:
                 break

@@ -57,7 +57,7 @@ def repointed(step: Step, moved: Callable[[np.ndarray], np.ndarray]) -> Step:
     call, *others = _call_on(step.call, moved), *[_with(v, moved) for v in parts]
     if call is step.call and _same(parts, others):
         return step
-    return Step(step.name, call, step.function, *others, step.line)
+    return Step(step.name, call, step.function, *others, step.line)  # type: ignore[call-arg]
 
 
 def _same(values: Iterable, others: Iterable) -> bool:

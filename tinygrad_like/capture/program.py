@@ -252,7 +252,7 @@ class Program:
     def _adopt(self) -> Copies | None:
         """As `adopt`, but with other numbers until the copies that it returns restore them; None if they do not fit."""
         owned = [j for j in self.owned if self.grads[j][3] is None]
-        theirs = [self.grads[j][0]._grad for j in owned]
+        theirs: list[Any] = [self.grads[j][0]._grad for j in owned]
         if len({*map(id, theirs)}) < len(theirs) or any([
                 t is None or t._data.shape != self.grads[j][1]._data.shape or t.dtype is not self.grads[j][1].dtype
                 for t, j in zip(theirs, owned, strict=True)]):

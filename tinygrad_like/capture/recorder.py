@@ -305,13 +305,14 @@ class Tape(Listener):
         if i is None:  # a joint rule
             given = self.unit(name, rule, arrays)
             return given if given is NotImplemented else [wrap(c) if isinstance(c, np.ndarray) else c for c in given]
-        with unwatched(rule), self._apart() as calls:
-            c = op.rules[0 if op.variadic else i][0](*arrays)
+        definition = op.rules[0 if op.variadic else i][0]
+        with unwatched(definition), self._apart() as calls:
+            c = rule(*arrays)
         if isinstance(c, np.ndarray) and self._suffices(calls, [c]):
             self.log.append((name,))
             self._add(calls, name)
             return wrap(c)
-        return rule(g, *values)  # no kernels compute it: record the ops that it calls
+        return definition(g, *values)  # no kernels compute it: record the ops that it calls
 
     def effect(self, name: str, function: Callable, arguments: Sequence, writes: Sequence) -> None:
         owner: Any = getattr(function, "__self__", None)
