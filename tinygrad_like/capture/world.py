@@ -50,8 +50,7 @@ class World(Guards):
         self.without = before.without_gradients() if before is not None else {}
         self.trace, self.places, self.unknown, self.effects = trace, places, "", effects
         self.seen: dict[int, Any] = {}
-        self.names, self.classes = set[str](), dict[Any, Any]()
-        self.pairs = dict[str, set[str]]()
+        self.names, self.classes, self.pairs = set[str](), dict[Any, Any](), dict[str, set[str]]()
         for code in trace.ran:
             _, names, pairs, _ = names_in(code)
             self.names |= names
@@ -75,8 +74,7 @@ class World(Guards):
         self.ids = set(self.seen)
         self.entries = [(where, key, _weak(value) if _dies(value) else value, name)
                         for where, key, value, name in sorted(self.entries, key=lambda e: type(e[1]) is Question)]
-        self.seen, self.trace = {}, None  # type: ignore[assignment]  # they must not keep objects alive
-        self.classes = {}
+        self.seen, self.classes, self.trace = {}, {}, None  # type: ignore[assignment]  # they would keep objects alive
 
     def _argument(self, value: Any) -> None:
         """Follow an argument; of a tuple, list, dict or dataclass only the parts, which `structure` compares."""
@@ -404,8 +402,7 @@ class World(Guards):
 
     def bind(self) -> None:
         """Watch the places whose Tensors are also found elsewhere, or that have changed since."""
-        others = {id(memory(t._data)) for t in self.tensors}
-        others |= {id(memory(t.grad._data)) for t in self.tensors if t.grad is not None}
+        others = {id(memory(x._data)) for t in self.tensors for x in (t, t.grad) if x is not None}
         others |= {id(memory(p._data)) for o in self.optimizers.values() for g in o.param_groups for p in g["params"]}
         for place in self.bound[:]:
             value = place.get()
