@@ -249,9 +249,13 @@ class Program:
         if theirs := self._adopt():
             theirs.restore()
 
+    def _adoptable(self) -> list[int]:
+        """The indices of gradients that Python may have on the program's memory: the next call does not read them."""
+        return [j for j in self.owned if self.grads[j][3] is None and id(self.grads[j][0]) not in self.tape.accumulated]
+
     def _adopt(self) -> Copies | None:
         """As `adopt`, but with other numbers until the copies that it returns restore them; None if they do not fit."""
-        owned = [j for j in self.owned if self.grads[j][3] is None]
+        owned = self._adoptable()
         theirs: list[Any] = [self.grads[j][0]._grad for j in owned]
         if len({*map(id, theirs)}) < len(theirs) or any([
                 t is None or t._data.shape != self.grads[j][1]._data.shape or t.dtype is not self.grads[j][1].dtype
@@ -270,10 +274,11 @@ class Program:
         ROUNDING if steps were fused and no number differs by more. Keeps the state that Python has left."""
         if (theirs := self._adopt()) is None:
             return "a gradient"
-        ends = list(zip(tensors_in(self.result), tensors_in(result), strict=False))
+        ends, adopted = list(zip(tensors_in(self.result), tensors_in(result), strict=False)), {*self._adoptable()}
         pairs: list[tuple[np.ndarray, Any]] = [(a._data, b._data) for a, b in ends if self.standins[id(a)][0] == "made"]
-        pairs += [(grad._data, getattr(tensors[k].grad, "_data", None))
-                  for _, grad, i, k in self.grads if grad is not None and i is None and k is not None]
+        pairs += [(grad._data, getattr((leaf if k is None else tensors[k]).grad, "_data", None))
+                  for j, (leaf, grad, i, k) in enumerate(self.grads)
+                  if grad is not None and i is None and j not in adopted]
         pairs += [(self.inputs[k], tensors[k]._data) for k in self.changed]
         give_back(sum([x.nbytes for x in self.own]))  # memory that Python has freed makes room for the program
         if not self.held:  # it was never replayed
