@@ -410,3 +410,8 @@ def test_a_step_may_begin_with_the_update_of_the_last_one():
     for i in range(12):
         step(Tensor(X + i / 9))
     assert step.programs and not step.gave_up
+
+
+def test_a_step_without_ops_may_be_captured():
+    step = capture(lambda: None)
+    assert [step() for _ in range(6)] == [None] * 6 and not step.gave_up

@@ -115,7 +115,7 @@ def joined(steps: Sequence[Step], pinned: set[int], kernels: bool) -> list[Step]
 
     kernels: whether kernels may replace NumPy, see `_as_loop`.
     """
-    loops = [_as_loop(*pair, kernels) for pair in zip(steps, [*steps[1:], None], strict=True)]
+    loops = [_as_loop(*pair, kernels) for pair in zip(steps, [*steps[1:], None], strict=False)]
     reads, writes = [[{*step.uses()[i]} for step in steps] for i in (0, 1)]
     parts = [[i] for i in range(len(steps))]  # the original steps of each
     readers = defaultdict[int, set[int]](set)
