@@ -394,7 +394,6 @@ def test_a_step_that_reads_a_setting_or_looks_for_nan_runs_eagerly(read):
     assert "looks at values" in step.gave_up
 
 
-@pytest.mark.xfail(reason="an audit finds another gradient: a false alarm, after which the step runs eagerly")
 def test_a_step_may_begin_with_the_update_of_the_last_one():
     w = nn.Parameter(X.copy())
     optimizer = optim.SGD([w], lr=0.1)
