@@ -16,9 +16,10 @@ from ..core.tensor import Tensor
 from ..ops.composite import Composite
 from ..transforms.switches import after
 from . import diagnose
+from .inputs import resized
 from .measure import LARGEST, Point, close
 from .remedy import IN_PLACE, certain, of_parameter, remedy
-from .rule import Diagnosis, Rule
+from .rule import Diagnosis, Rule, unsaid
 from .source import Source, namespace, parameters, source
 from .special import wrong_at_special_points
 
@@ -81,7 +82,8 @@ def check(points: Sequence[Point]) -> list[Finding]:
 def _later(points: Sequence[Point]) -> list[Finding]:
     """With the first order right: check special points, the second order, and float32."""
     for stage, kind, where, count in (
-            (wrong_at_special_points, "points", "", 2), (_second, "second order", "with create_graph=True", 3),
+            (lambda point: next(wrong_at_special_points(point), None), "points", "", 2),
+            (_second, "second order", "with create_graph=True", 3),
             (_single, "dtype", "in float32", 2)):
         for point in points[:count]:
             op: Any = point.op
@@ -93,7 +95,7 @@ def _later(points: Sequence[Point]) -> list[Finding]:
                 text = remedy(error)
                 blamed = re.search(r"for input '(\w+)'", str(error))
                 found = (op.inputs.index(blamed[1]) if blamed and blamed[1] in op.inputs else point.vary[0],
-                         f"{where}: {type(error).__name__}: {error}", text)
+                         f"{where}: {_said(error, [])}", text)
                 kind = "numpy" if "NumPy" in text and kind != "dtype" else kind
             if found is not None:
                 i, entry, text = found
@@ -136,7 +138,9 @@ def _check_input(op: Any, i: int, points: Sequence[Point]) -> Finding | None:
     if (dtype := points[0].out.dtype).itemsize < 8:  # differences would be too inexact
         return _finding(op, "", "dtype", "", f"the forward gives {dtype} for float64: it must keep the dtype of its "
                         "inputs, without astype or arrays of another dtype.", None)
-    found = diagnose.first_order(rule)
+    found = diagnose.first_order(Rule([*points, *(resized(points[0]) if points[0].node else [])], i))
+    if found.kind == "unknown":  # other sizes and numbers than the author's may not be what the op is meant for
+        found = diagnose.first_order(rule)
     if error is not None and found.kind == "unknown":
         found = Diagnosis("error", remedy(error), None)
     entry = _entry(worst, i) if worst is not None else _said(error, points)
@@ -181,7 +185,7 @@ def _compare(points: Sequence[Point], i: int) -> tuple[Point | None, Exception |
             continue
         if not (close(given, point.numeric(i), 2e-6) and close(mixed, point.wanted(i), 2e-6)):
             worst = worst or point
-    if points[0].tried and points[0] not in raised and not any(p.changed for p in raised):
+    if all(unsaid(p, points) for p in raised):
         return worst, None, [p for p in points if p not in raised]
     return worst, error, points
 
@@ -210,7 +214,7 @@ def _index(name: str, shape: tuple, flat: int) -> str:
 
 def _said(error: Exception | None, points: Sequence[Point]) -> str:
     notes = getattr(error, "__notes__", []) if len(points) > 1 else []
-    text = str(error).partition("; a rule gets arrays, or Tensors")[0]  # the remedy says it
+    text = re.sub(r"; (?:a rule gets arrays|[^;]*detach\b|cast one with).*", "", str(error))  # `remedy` advises
     return ", ".join([f"{type(error).__name__}: {text}", *notes[-1:]])
 
 
@@ -226,18 +230,12 @@ def _second(point: Point) -> Told | None:
     wrong = point.second(np.random.default_rng(0))
     if wrong is None:
         return None
-    name, given, slope, right = wrong
+    name, _, slope, right = wrong
     i = next((i for i in point.vary if point.input_name(i) == name), None)
     return (i, f"second order: along a random change of {name} backward through the rule gives {slope:.6g}, "
-            f"differences give {right:.6g}", _detached(name, given))
-
-
-def _detached(name: str, given: np.ndarray) -> str:
-    if not given.any():
-        return (f"the value is right, but the rule treats {name!r} as a constant: with create_graph=True a rule gets "
-                "Tensors, and detach(), .data, .numpy() or a NumPy function takes them off the graph.")
-    return ("the value is right, but its derivative is not: part of the rule is off the graph (detach(), .data, "
-            ".numpy()), or calls an op whose own rule is wrong.")
+            f"differences give {right:.6g}", f"the value is right, but its derivative by {name!r} is not: part of the "
+            "rule is off the graph, by detach(), .data, .numpy(), no_grad, a residual or a NumPy function, or it calls "
+            "an op whose own rule is wrong.")
 
 
 def _naming(op: Any, text: str) -> Source | None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from ..ops.composite import Composite
 from . import repair
-from .inputs import resized
 from .measure import Point, close, fitted
 from .rule import Array, Diagnosis, Rule
+from .source import namespace
 from .ways import ways
 
 _KNOWN = {2: "2", 3: "3", 4: "4", 10: "10", math.log(2): "ln 2", math.log(10): "ln 10", math.pi: "pi",
@@ -22,11 +22,14 @@ _KNOWN = {2: "2", 3: "3", 4: "4", 10: "10", math.log(2): "ln 2", math.log(10): "
 
 def first_order(rule: Rule) -> Diagnosis:
     """The mistake in a rule whose gradient disagrees with finite differences."""
-    for hypothesis in (_whole, _linear, _factor, _option, renamed, _places, edited, _terms):
+    for hypothesis in (_whole, _linear, lambda rule: repair.edited(rule, repair.NAMES), _factor, _option, _restored,
+                       lambda rule: _search(rule, _forward, _orders, _shapes), repair.edited, _uneven, _terms, _global,
+                       _masked, _entries):
         found = hypothesis(rule)
         if found is not None:
             return found
-    return _masked(rule) or _entries(rule) or _unknown(rule)
+    return Diagnosis("unknown", "the checker knows no single mistake that explains all entries. Compare the entry "
+                     "above with the derivation, one factor at a time.")
 
 
 # Candidates for the right gradient: (kind, explanation, numbers) ---------------------------------------------
@@ -36,8 +39,8 @@ Family = Callable[[Rule, Point, Array], Iterator[tuple[str, str, Array]]]
 
 def _search(rule: Rule, *families: Family) -> Diagnosis | None:
     """The first family that has a right member at every point."""
-    points = [(p, c) for p in rule.points if (c := rule.raw(p)) is not None or not rule.guessed(p)]
-    for family in families if points and all(c is not None for _, c in points) else ():
+    points = [(p, rule.raw(p)) for p in rule.points]
+    for family in families if all(c is not None for _, c in points) else ():
         try:
             told = [next((row[:2] for row in family(rule, p, c) if rule.fits(p, row[2])), None)
                     for p, c in points if c is not None]
@@ -70,8 +73,23 @@ def _whole(rule: Rule) -> Diagnosis | None:
     return _search(rule, _by_itself, _minus, _swapped)
 
 
-def _places(rule: Rule) -> Diagnosis | None:
-    return _search(rule, _orders, _forward, _shapes, _selected, _turned)
+def _restored(rule: Rule) -> Diagnosis | None:
+    """The rule would be right if g and out still had the axes that the output has lost."""
+    def right(p: Point) -> bool:
+        out, shape = p.values["out"], p.inputs[rule.i].shape
+        for over in itertools.combinations(range(len(shape)), max(len(shape) - p.out.ndim, 0)):
+            p.values["out"] = np.expand_dims(out, over)
+            c = rule.raw(p, np.expand_dims(p.g, over))
+            p.values["out"] = out
+            if c is not None and c.ndim == len(shape) and all(m in (1, n) for m, n in zip(c.shape, shape, strict=True)):
+                c = np.broadcast_to(c, shape)
+            if c is not None and rule.fits(p, c):
+                return True
+        return False
+
+    these = "g and out need" if "out" in rule.names else "g needs"
+    return Diagnosis("shape", f"{these} the axis again that the output has lost (unsqueeze, or keepdim=True), repeated "
+                     "to the input's size; with that the rule is right.") if all(map(right, rule.points)) else None
 
 
 def _axes(ndim: int) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -81,9 +99,7 @@ def _axes(ndim: int) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def _orders(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:
-    told = "the gradient is {}: the right numbers are in the wrong places." + (
-        " Restore an axis that the output lacks where it was, such as with unsqueeze, before g is repeated along it."
-        if 0 < p.out.ndim < c.ndim else "")
+    told = "the gradient is {}: the right numbers are in the wrong places."
     if c.ndim != p.inputs[rule.i].ndim:
         return
     for axes in itertools.permutations(range(c.ndim)) if c.ndim <= 4 else ():
@@ -92,8 +108,6 @@ def _orders(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:
             yield "transposed", told.format(how), c.transpose(axes)
     for text, over in _axes(c.ndim):
         yield "transposed", told.format(f"reversed along {text}"), np.flip(c, over)
-        halves = [c.shape[a] // 2 for a in over]
-        yield "order", told.format(f"swapped in halves along {text}"), np.roll(c, halves, over)
     yield "transposed", "", c  # the order may differ between points
 
 
@@ -102,20 +116,6 @@ def _forward(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]
     if right.shape[0] == right.shape[1] and not close(right.T, right) and close(p.analytic(rule.i), right.T):
         yield "transposed", ("the rule multiplies by the Jacobian, not by its transpose: it carries a change of the "
                              "input forward, but must carry g back."), p.wanted(rule.i)
-
-
-def _turned(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:
-    for name in [n for n in rule.names if n in p.op.inputs]:
-        v = p.values[name]
-        read = [(f"{name} in reverse, along {text}", np.flip(v, over)) for text, over in _axes(v.ndim)]
-        if v.ndim == 2 and v.shape[0] == v.shape[1]:
-            read.append((f"({name} + {name}.T) / 2 for {name}: half of it is missing", 0.5 * (v + v.T)))
-        for text, other in read:
-            p.values[name] = other
-            made = rule.raw(p)
-            p.values[name] = v
-            if made is not None:
-                yield "order", f"the rule would be right if it read {text}.", made
 
 
 def _shapes(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:
@@ -127,20 +127,6 @@ def _shapes(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:
         if len(over) == p.out.ndim - len(shape):
             yield "sum", (f"a sum over {text} is missing: {rule.input!r} has no such axis. The engine itself sums only "
                           "over axes that broadcasting added in front, and over axes of size 1."), c.sum(over)
-    for over in itertools.combinations(range(len(shape)), len(shape) - c.ndim) if c.ndim <= len(shape) else ():
-        wide = np.expand_dims(c, over)
-        if all(m in (1, n) for m, n in zip(wide.shape, shape, strict=True)):
-            yield "sum", ("g must be repeated along the axes that the output lacks: the gradient must have the "
-                          "shape of the input (`spread`, `expand`, `unsqueeze`)."), np.broadcast_to(wide, shape)
-
-
-def _selected(rule: Rule, p: Point, c: Array) -> Iterator[tuple[str, str, Array]]:
-    jacobian = p.numeric(rule.i)  # does every output equal a different input element, with some left out?
-    ones = np.isclose(jacobian, 1, atol=1e-6)
-    if (ones | np.isclose(jacobian, 0, atol=1e-6)).all() and (ones.sum(1) == 1).all() and \
-            {*ones.sum(0).tolist()} == {0, 1}:
-        yield "places", (f"the output is some of the elements of {rule.input!r}: g belongs in their places, and 0 in "
-                         "all others (`where` with a condition, `put`, `surround`)."), p.wanted(rule.i)
 
 
 def _terms(rule: Rule) -> Diagnosis | None:
@@ -185,7 +171,7 @@ def _option(rule: Rule) -> Diagnosis | None:
     wrong = [p for p in rule.points if not rule.right_at(p)]
     if not wrong or not all(p.changed for p in wrong):
         return None
-    if (found := renamed(rule) or edited(rule)) is not None:
+    if (found := repair.edited(rule)) is not None:
         return found
     name, value = next(iter(min(wrong, key=lambda p: len(p.changed)).changed.items()))
     use = "does not use it" if name not in rule.names else "uses it in another way than the forward"
@@ -225,16 +211,23 @@ def _factor(rule: Rule) -> Diagnosis | None:
     if len(whole[""]) < 2 or np.allclose(whole[""], 1, rtol=1e-6):  # not a factor: it is not linear in g
         return None
     if _same(whole[""]):
-        other = resized(rule.points[0])
-        more = _quotients(other, rule.i) if other is not None else None
-        if more is None or _same(_joined([whole, more])[""]):
-            return _with_name(rule, "factor", f"the rule returns {_number(1 / whole[''][0])} times the right gradient, "
-                              "everywhere.")
-        whole = _joined([whole, more])
+        return Diagnosis("factor", f"the rule returns {_number(1 / whole[''][0])} times the right gradient, "
+                         "everywhere.")
     ratio = whole.pop("")
     sizes = {name: n for name, n in whole.items() if " " in name}
     with np.errstate(all="ignore"):
         return _of_size(ratio, sizes) or _of_value(rule, ratio, {n: v for n, v in whole.items() if n not in sizes})
+
+
+def _uneven(rule: Rule) -> Diagnosis | None:
+    """A factor that is constant at each point."""
+    tables = [(p, t[""]) for p, _ in rule.running if (t := _quotients(p, rule.i)) is not None]
+    if len(tables) < len(rule.points) or not all(len(k) and _same(k) for _, k in tables):
+        return None
+    told = "; ".join(dict.fromkeys(f"{1 / k[0]:.4g} times at {', '.join(str(p.inputs[i].shape) for i in p.vary)}"
+                                   for p, k in tables))
+    return Diagnosis("factor", f"the rule is right but for a factor that is constant at each point ({told}): a count, "
+                     "a sum or an option is not that of the forward.") if len(tables) > 1 else None
 
 
 def _quotients(point: Point, i: int) -> Table | None:
@@ -293,16 +286,10 @@ def _of_value(rule: Rule, ratio: Array, values: Table) -> Diagnosis | None:
         if name in rule.op.options and rule.right_at(rule.points[0]) and f"{k[0]:.6g}" == _number(k[0]) != "1":
             continue  # a coincidence at the default
         also = "" if math.isclose(k[0], 1, rel_tol=1e-5) else f", and of {_number(k[0])}"
-        return _with_name(rule, "factor" if name in rule.op.options else "function",
-                          f"a factor of {text.format(name)}{also} is " + (
-                              "missing." if lacking else "one too many, or a division by it is missing."))
+        return Diagnosis("factor" if name in rule.op.options else "function",
+                         f"a factor of {text.format(name)}{also} is " + (
+                             "missing." if lacking else "one too many, or a division by it is missing."))
     return None
-
-
-def _with_name(rule: Rule, kind: str, text: str) -> Diagnosis:
-    """Check whether a wrong name explains a factor."""
-    also = renamed(rule)
-    return Diagnosis(kind, text) if also is None else Diagnosis(kind, f"{text[:-1]}: {also.text}", also.line)
 
 
 def _number(k: float) -> str:
@@ -311,23 +298,6 @@ def _number(k: float) -> str:
             if math.isclose(abs(k), v, rel_tol=1e-6):
                 return f"-{text}" if k < 0 else text
     return f"{k:.6g}"
-
-
-# Changes of the source ------------------------------------------------------------------------------------------------
-
-
-def edited(rule: Rule, rows: Sequence[repair.Row] = repair.REST) -> Diagnosis | None:
-    """A single change of the rule's source that makes it right."""
-    found = repair.find(rule, rows, 0.5)
-    if found is None:
-        return None
-    new = found.new.replace("_ops.", "")
-    return Diagnosis(found.kind, f"{found.old!r} should be {new!r}; with that the rule is right.", found.line)
-
-
-def renamed(rule: Rule) -> Diagnosis | None:
-    """A wrong name, such as x for out."""
-    return edited(rule, repair.NAMES)
 
 
 # Where it is wrong ----------------------------------------------------------------------------------------------------
@@ -372,9 +342,10 @@ def _entries(rule: Rule) -> Diagnosis | None:
             return Diagnosis("places", "the rule sends g to elements that an output does not depend on, and misses "
                              "some that it depends on: it uses another mask, index or axis than the forward.")
         by_itself = here.shape[0] == here.shape[1] > 1 and not ((here | there) & ~diagonal).any()
-        if (lost | extra).any() and (by_itself or mine.any() and theirs.any() and not (mine & theirs).any()):
-            k = int(np.argmax((lost | extra).any(0)))
-            j = int(np.argmax((lost | extra)[:, k]))
+        apart = mine.any() and theirs.any() and not (mine & theirs).any()
+        off = np.where(np.abs(given - right) > small, np.abs(given - right), 0)
+        if by_itself or apart or not (lost | extra | off.any(0)).all() and not (lost | extra).any():
+            j, k = np.unravel_index(int(np.argmax(off)), off.shape)
             return Diagnosis("points", f"wrong at some points only, such as where {rule.input} is "
                              f"{x.reshape(-1)[k]:.3g}: the rule gives {given[j, k] + 0.0:.4g} there, but the slope is "
                              f"{right[j, k] + 0.0:.4g}.")
@@ -391,10 +362,10 @@ def _entries(rule: Rule) -> Diagnosis | None:
     return None
 
 
-def _unknown(rule: Rule) -> Diagnosis:
-    """The shapes where it is wrong, without a known cause."""
-    places = {right: "; ".join(dict.fromkeys(", ".join(str(p.inputs[i].shape) for i in p.vary) for p in rule.points
-                                             if rule.right_at(p) == right)) for right in (True, False)}
-    also = f" It is right at inputs of shape {places[True]}, and wrong at {places[False]}." if places[True] else ""
-    return Diagnosis("unknown", f"the checker knows no single mistake that explains all entries.{also} Compare the "
-                     "entry above with the derivation, one factor at a time.")
+def _global(rule: Rule) -> Diagnosis | None:
+    """The rule reads a global that the forward uses too, as a cache."""
+    forward, own, space = rule.op.__wrapped__.__code__, rule.function.__code__, namespace(rule.function)
+    kept = [n for n in own.co_names if n in forward.co_names and isinstance(space.get(n), dict | list | np.ndarray)]
+    return Diagnosis("state", f"the forward and the rule both use the global {kept[0]!r}. If the forward writes there, "
+                     "the rule reads what another call has left; let it name what it needs: an input, out, or what "
+                     "the forward returns with Residuals.") if kept else None

@@ -102,13 +102,19 @@ def _tried(point: Point) -> Point:
     return there or point
 
 
-def resized(point: Point) -> Point | None:
-    """The same op at other sizes; None if `point` has given arrays, or the op does not accept them."""
-    if len(point.filled) < len(point.inputs):
-        return None
-    other = {2: 5, 3: 4, 4: 6, 5: 7}
-    shapes = tuple(tuple(other.get(n, n) for n in np.shape(x)) for x in point.inputs)
-    return _taken(point.op, shapes, point.options)
+def resized(point: Point) -> list[Point]:
+    """The same op at other sizes, or at least at other numbers: rows, columns and so on repeated in another order."""
+    for other in {2: 5, 3: 4, 4: 6, 5: 7}, {}:
+        rng, inputs = np.random.default_rng(5), []
+        for k, x in enumerate(point.inputs):
+            sizes = [(other.get(n, n), n) for n in np.shape(x)]
+            there = x[np.ix_(*[rng.permutation(m) % n for m, n in sizes])] if sizes else x
+            inputs.append(there * rng.uniform(0.9, 1, there.shape) if k in point.vary else there)
+        there = point.at(inputs)
+        if there is not None and _smooth(there):
+            there.tried = True
+            return [there]
+    return []
 
 
 def _taken(op: Any, inputs: tuple, options: dict) -> Point | None:
@@ -188,7 +194,7 @@ _BEYOND = (10.0, -10.0, 0.1)  # scales of inputs, to reach both sides of most br
 def varied(op: Primitive, base: Sequence[Point]) -> tuple[list[Point], list[str]]:
     """The points and variations of them, and descriptions of the options that could not be tried."""
     options, untried = _with_options(op, base)
-    found = [*base, *options]
+    found = [*base, *options, *(resized(base[0]) if len(base[0].filled) == len(base[0].inputs) else [])]
     for point in (base[0], *options):
         found += [there for scale in _BEYOND if (there := _scaled(point, scale)) is not None and _smooth(there)]
     return found, untried

@@ -34,16 +34,17 @@ IN_PLACE = ("the rule writes into an array that is not its own: others may still
             "one, as with ops.where(condition, g, 0.0).")
 _NUMPY = ("the rule calls NumPy on what may be a Tensor; write it with operators and with functions of "
           "tinygrad_like.ops, such as ops.cos(x), which work on both.")
-_SHAPES = ("shapes inside the rule do not fit: write the shape of each factor beside it, and transpose, sum or "
-           "repeat (ops.transpose, ops.sum, ops.reduce.spread) until they do.")
+_SHAPES = ("shapes inside the rule do not fit: write the shape of each factor beside it, and compare with the "
+           "derivation.")
 
 # Messages of Python, NumPy and the engine -> the kind of mistake, and the remedy. {f} stands for the module of
 # functions: np in a forward, ops in a rule.
 _SAID = [(re.compile(said), kind, text) for said, kind, text in [
     (r"returned (?:bool|u?int\d+), but the input is", "g",
      "the rule returns a condition or whole numbers: multiply g by them, or write ops.where(condition, g, 0.0)."),
-    (r"returned float\d+, but the input is", "dtype",
-     "the rule changes the dtype; use Python numbers, not NumPy's, or cast back."),
+    (r"returned float\d+, but the input is|float32 times float64|float64 times float32", "dtype",
+     "the rule mixes dtypes: NumPy's numbers and arrays are float64 unless you say otherwise; use Python numbers, or "
+     "make arrays with dtype=g.dtype."),
     (r"returned NoneType, not an array", "return", "the rule returns nothing: a `return` is missing."),
     (r"returned (?:tuple|list), not an array", "return",
      "the rule returns several things, and it must return one: the cotangent of its own input. Each input has a rule "

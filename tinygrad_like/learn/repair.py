@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import ops
-from .rule import Rule
+from .rule import Diagnosis, Rule, unsaid
 from .source import function_of, namespace, with_others
 
 PATIENCE = 1.0  # multiplies the time limit of a search, for busy machines
@@ -32,13 +32,15 @@ sign        A - B       A + B
 operator    A * B       A / B | A + B | A - B
 operator    A / B       A * B | A + B | A - B
 operator    A // B      A / B
+mean        A.size      A.shape[axis] | A.shape[-1] | A.shape[0] | A.shape[1] | out.size
+mean        len(A)      A.shape[-1] | A.size
 sign        -A          A
 sign        E           -E
 calls
 order       A - B       B - A
 order       A / B       B / A
 order       A ** B      B ** A
-order       A @ B       B @ A
+order       A @ B       B @ A | A.T @ B | A @ B.T | B.T @ A | B @ A.T
 transposed  A.T         A
 shape       N           N[..., None]
 constant    K           0 | 1 | 2 | 3 | 0.5 | -K | K + 1 | K - 1 | 2 * K | K / 2 | 1 / K
@@ -52,6 +54,8 @@ operator    A + B       A * B
 operator    A - B       A * B
 factor      E           E * M | E / M | 2 * E | 3 * E | 0.5 * E
 factor      N           N * N
+condition   E           E * (M > 0) | E * (M < 0)
+factor      E           E * _ops.sign(M)
 term        E           1 + E | 1 - E | E - 1 | E + 1 | E - 0.5 | E + 0.5
 term        N           N - M | N + M
 term        N           N - _ops.mean(N, axis=0, keepdim=True) | N - _ops.mean(N, axis=-1, keepdim=True)
@@ -59,7 +63,8 @@ sum         E           _ops.sum(E, axis=axis, keepdim=True)
 mean        E           _ops.mean(E, axis=axis, keepdim=True)
 sum         E           _ops.sum(E, axis=-1, keepdim=True) | _ops.sum(E, axis=0, keepdim=True)
 mean        E           _ops.mean(E, axis=-1, keepdim=True) | _ops.mean(E, axis=0, keepdim=True)
-transposed  E           _ops.transpose(E, -1, -2) | _ops.flip(E, axis=axis)
+transposed  E           _ops.transpose(E, -1, -2) | _ops.flip(E, axis=axis) | _ops.flip(E, axis=-1)
+transposed  N           _ops.flip(N, axis=0) | _ops.flip(N, axis=(-2, -1)) | 0.5 * (N + N.T)
 sum         E           _ops.cumsum(E, axis=axis)
 function    E           _ops.exp(E) | _ops.log(E) | _ops.sign(E) | _ops.square(E) | _ops.sqrt(E)
 term        E           g - E | out - E
@@ -98,21 +103,13 @@ ROWS = tuple(_rows(CHANGES))
 NAMES, REST = ROWS[:1], ROWS[1:]
 
 
-class Repair(NamedTuple):
-    """A kind of mistake, the wrong text, the right text, and the line."""
-
-    kind: str
-    old: str
-    new: str
-    line: int
-
-
-def find(rule: Rule, rows: Sequence[Row], seconds: float) -> Repair | None:
-    """The first change among `rows` that makes a rule right at every point."""
+def edited(rule: Rule, rows: Sequence[Row] = REST) -> Diagnosis | None:
+    """The first change among `rows` that makes a rule right at every point; within a row, rather one that is right at
+    zeros and ties too."""
     tree, values = rule.source.tree, rule.points[0].values
     if tree is None:
         return None
-    seen, until = {ast.dump(tree)}, time.thread_time() + PATIENCE * seconds
+    seen, until = {ast.dump(tree)}, time.thread_time() + 0.5 * PATIENCE
     space = {**namespace(rule.function), "_ops": ops}
     known = [n for n, v in values.items() if isinstance(v, float) or isinstance(v, np.ndarray) and v.dtype.kind == "f"]
     known.append("g")  # names that may stand for each other
@@ -122,47 +119,61 @@ def find(rule: Rule, rows: Sequence[Row], seconds: float) -> Repair | None:
             try:
                 c = point.call_rule(made, names, i, point.g.copy(), rule.joint, copies=True)
             except Exception:
-                if not rule.guessed(point):
+                if not unsaid(point, rule.points):
                     return False
                 continue
             if not rule.fits(point, c, i):
                 return False
         return True
 
-    def fits(new: dict[Any, Any]) -> bool:
+    def left(new: dict[Any, Any]) -> str | None:
+        """The zeros or ties where a changed rule is wrong; None if it is wrong elsewhere."""
         changed = with_others(tree, new)
         key = ast.dump(changed)
         if key in seen:
-            return False
+            return None
         seen.add(key)
         made = _made(changed, space, rule.names, list(values))
-        return made is not None and right(*made)
+        return rule.left(made[0]) if made is not None and right(*made) else None
 
     compared = {n for c in ast.walk(tree) if isinstance(c, ast.Compare) for n in ast.walk(c) if n is not c}
+    alike: dict[str, list] = {}  # equal expressions, since a mistake is often made twice
+    for parent, node in _expressions(tree):
+        alike.setdefault(ast.unparse(node), []).append((parent, node))
     for row in rows:
-        if rows is NAMES and (found := _everywhere(tree, known, fits)) is not None:
-            return Repair("name", *found, rule.source.line)
+        found: list[Diagnosis] = []
         for parent, node in _expressions(tree):
-            if node in compared and row.kind not in ("condition", "constant"):
+            if node in compared and row.kind not in ("condition", "constant", "calls"):
                 continue
+            same = alike[ast.unparse(node)]
             for kind, new in _calls(node, list(values), space) if row.kind == "calls" else _changed(row, node, known):
-                if time.thread_time() > until:
-                    return None
-                if fits({node: new}):
-                    whole = isinstance(node, ast.Constant) and isinstance(parent, ast.expr | ast.keyword)
-                    told = parent if whole else node
-                    return Repair(kind, ast.unparse(told), ast.unparse(with_others(told, {node: new})), node.lineno)
+                for places in ([(parent, node)], same)[:1 + (node is same[0][1] and len(same) > 1)]:
+                    if time.thread_time() > until:
+                        return found[0] if found else None
+                    changes = {at: new for _, at in places}
+                    if (wrong := left(changes)) is not None:
+                        found.append(_told(rule, kind, places, changes, wrong))
+                        if not wrong:
+                            return found[-1]
+        if found:
+            return found[0]
     return None
 
 
-def _everywhere(tree: Any, known: Sequence[str], fits: Callable[[dict], bool]) -> tuple[str, str] | None:
-    """A name, and the name to replace it with everywhere."""
-    for old in known:
-        here = [n for _, n in _expressions(tree) if isinstance(n, ast.Name) and n.id == old]
-        for new in known if len(here) > 1 else ():
-            if fits({n: ast.Name(new, ast.Load()) for n in here}):
-                return old, new
-    return None
+def _told(rule: Rule, kind: str, places: list, changes: dict, left: str) -> Diagnosis:
+    """A change of one expression, shown in as much around it as makes it unique; or of all equal ones."""
+    told, tree = places[0][1], rule.source.tree
+    line, above = told.lineno, {part: node for node in ast.walk(tree) for part in ast.iter_child_nodes(node)}
+    texts = [ast.unparse(n) for n in above if isinstance(n, ast.expr | ast.keyword)]
+    while len(places) == 1 and isinstance(above.get(told), ast.expr | ast.keyword) and (
+            _constant(told) is not None or texts.count(ast.unparse(told)) > 1):
+        told = above[told]
+    new = ast.unparse(with_others(told, changes)).replace("_ops.", "ops.")
+    every = {1: "", 2: ", in both places"}.get(len(places), f", in all {len(places)} places")
+    shared = [rule.op.inputs[k] for k, (f, _) in rule.op.rules.items() if f is rule.function and k != rule.i]
+    also = f" The function is also the rule of {shared[0]!r}." if shared and not rule.op.variadic else ""
+    return Diagnosis(kind, f"{ast.unparse(told)!r} should be {new!r}{every}; with that the rule is right{left}.{also}",
+                     line)
 
 
 def _made(tree: Any, space: dict, names: Sequence[str], available: Sequence[str]) -> tuple[Callable, list[str]] | None:
@@ -217,7 +228,7 @@ def _matches(pattern: Any, node: Any, found: dict[str, Any], known: Sequence[str
     if isinstance(pattern, ast.Name) and len(pattern.id) == 1:
         found[pattern.id] = node
         return {"N": isinstance(node, ast.Name) and node.id in known,
-                "K": isinstance(node, ast.Constant) and type(node.value) in (int, float),
+                "K": _constant(node) is not None,
                 "E": isinstance(node, ast.Name | ast.Call | ast.BinOp)}.get(pattern.id, isinstance(node, ast.expr))
     if isinstance(pattern, list):
         return len(pattern) == len(node) and all(map(lambda p, n: _matches(p, n, found, known), pattern, node))
@@ -226,6 +237,15 @@ def _matches(pattern: Any, node: Any, found: dict[str, Any], known: Sequence[str
     return type(pattern) is type(node) and all(
         _matches(getattr(pattern, f), getattr(node, f), found, known)
         for f in pattern._fields if f != "keywords" and getattr(pattern, f, None) is not None)
+
+
+def _constant(node: Any) -> float | None:
+    """The number that an expression is, with its sign."""
+    try:
+        value = ast.literal_eval(node)
+    except ValueError:
+        return None
+    return value if type(value) in (int, float) else None
 
 
 def _calls(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str, Any]]:
@@ -259,6 +279,7 @@ def _calls(node: Any, known: Sequence[str], space: dict) -> Iterator[tuple[str, 
     for part in [*args, *([func.value] if method and not isinstance(func.value, ast.Name) else [])]:
         yield kind, part
     operands = args or ([func.value] if method else [])
-    for axis in ("axis", "-1", "0") if name in ("sum", "mean") and not options and len(operands) == 1 else ():
+    reduces = name in ("sum", "mean", "max", "min") and not options and len(operands) == 1
+    for axis in ("axis", "-1", "0") if reduces else ():
         along = _parsed(f"_ops.{name}(A, axis={axis}, keepdim=True)")
         yield "sum", with_others(along, {along.args[0]: operands[0]})

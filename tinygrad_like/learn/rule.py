@@ -11,6 +11,7 @@ import numpy as np
 from ..ops.composite import Composite
 from .measure import Point, close, fitted
 from .source import Source, parameters, source
+from .special import wrong_at_special_points
 
 Array = np.ndarray
 
@@ -23,17 +24,23 @@ class Diagnosis(NamedTuple):
     line: int | None = None
 
 
+def unsaid(point: Point, points: Sequence[Point]) -> bool:
+    """Whether the checker found the point by trial; an error of a rule there proves nothing."""
+    return point.tried and point is not points[0] and not point.changed
+
+
 class Rule:
     """The rule of one input of an op, at some points."""
 
     def __init__(self, points: Sequence[Point], i: int):
-        self.points, self.i, self.op = list(points), i, points[0].op
+        self.i, self.op = i, points[0].op
         op: Any = self.op
         entry = op.joint if op.joint is not None else op.rules.get(0 if op.variadic else i)
         self.joint = op.joint is not None
         self.function: Callable = entry[0]
         self.names = ["wanted", *op.saved] if isinstance(op, Composite) else parameters(entry[0])[1:]
         self.input = points[0].input_name(i)
+        self.points = [p for p in points if not unsaid(p, points) or self.raw(p) is not None]
 
     @cached_property
     def source(self) -> Source:
@@ -73,9 +80,18 @@ class Rule:
         c = self.raw(point)
         return c is not None and self.fits(point, c)
 
-    def guessed(self, point: Point) -> bool:
-        """Whether the checker found the point by trial; an error of the rule there proves nothing."""
-        return point.tried and point is not self.points[0] and not point.changed
+    def left(self, function: Callable) -> str:
+        """Where another rule, right at all points, is wrong: at zeros or ties."""
+        if isinstance(self.op, Composite):
+            return ""
+        op: Any = object.__new__(self.op.family)
+        vars(op).update(vars(self.op), rules={**self.op.rules}, saved=[*self.op.saved])
+        if self.joint:
+            op.joint_vjp(function)
+        else:
+            op.vjp(**{op.inputs[0 if op.variadic else self.i]: function})
+        found = (f for p in self.points[:2] for f in wrong_at_special_points(Point(op, p.like(p.inputs), p.options)))
+        return next((f", except where {entry.partition(':')[0]}" for i, entry, _ in found if i == self.i), "")
 
     def fits(self, point: Point, c: Array, i: int | None = None) -> bool:
         """Whether a gradient of this input, or of another, is right at a point."""

@@ -13,8 +13,8 @@ _STEP = 1e-6
 Moves = dict[int, np.ndarray]  # number of an input -> its direction
 
 
-def wrong_at_special_points(point: Point) -> tuple[int, str, str] | None:
-    """(input, entry, sentence) if a rule is wrong where elements are 0 or equal, inside the op's domain.
+def wrong_at_special_points(point: Point) -> Iterator[tuple[int, str, str]]:
+    """(input, entry, sentence) where a rule is wrong: elements are 0 or equal, inside the op's domain.
 
     Along any direction u, the rules' slope J u must lie between the slopes on both sides.
     """
@@ -22,11 +22,12 @@ def wrong_at_special_points(point: Point) -> tuple[int, str, str] | None:
         here = point.at([changed.get(k, x) for k, x in enumerate(point.inputs)])
         if here is None:
             continue
+        inside = False
         for moves, text in directions:
-            slopes = _both_sides(here, moves)
-            if slopes is None:
+            slopes, own = _both_sides(here, moves), not moves.keys().isdisjoint(changed)
+            if slopes is None or not (own or inside):
                 continue
-            low, high = slopes
+            inside, (low, high) = True, slopes
             given = _along(here, moves)
             if given is None:
                 break
@@ -37,8 +38,7 @@ def wrong_at_special_points(point: Point) -> tuple[int, str, str] | None:
                 j = np.unravel_index(int(np.argmax(wrong)), wrong.shape) if wrong.shape else ()
                 sides = f"{low[j]:.4g}" if abs(high[j] - low[j]) < 1e-3 else f"between {low[j]:.4g} and {high[j]:.4g}"
                 entry = f"{what}: along {text} the rule gives {given[j]:.4g}, differences give {sides}"
-                return next(iter(moves)), entry, _sentence(what, float(given[j]), len(moves))
-    return None
+                yield next(iter(moves)), entry, _sentence(what, float(given[j]), len(moves))
 
 
 def _along(point: Point, moves: Moves) -> np.ndarray | None:
@@ -91,7 +91,9 @@ def _special(point: Point) -> Iterator[tuple[str, Moves, list[tuple[Moves, str]]
         x, name = point.inputs[i], point.input_name(i)
         for what, there in _of_one(x) if x.size and not symmetric(x) else ():
             if not symmetric(there):  # else the slopes would be treated as those of symmetric matrices
-                yield f"elements of {name} are {what}", {i: there}, list(_directions(i, x))
+                others = [({k: np.ones(point.inputs[k].shape)}, f"a change of all elements of {point.input_name(k)}")
+                          for k in point.vary if k != i and not symmetric(point.inputs[k])]
+                yield f"elements of {name} are {what}", {i: there}, [*_directions(i, x), *others]
     for i, k in pairs:
         x, what = point.inputs[i], f"{point.input_name(i)} and {point.input_name(k)} are equal"
         half = x.copy()

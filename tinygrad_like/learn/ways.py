@@ -31,7 +31,8 @@ def ways(op: Any, name: str) -> Iterator[tuple[str, Callable[[Point, int], np.nd
         inside = [n for n in ast.walk(tree) if isinstance(n, ast.Name)]
         moving = {n.id for n in inside if isinstance(n.ctx, ast.Store)}
         moving |= {a.arg for a in tree.args.args} if function else {name}
-        places += [(function, n) for n in inside if isinstance(n.ctx, ast.Load) and n.id in moving]
+        stored = [n.value for n in ast.walk(tree) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store)]
+        places += [(function, n) for n in inside if isinstance(n.ctx, ast.Load) and n.id in moving and n not in stored]
     if len(places) < 2:
         return
     texts = [_text(trees[function], place) for function, place in places]
