@@ -22,12 +22,11 @@ def wrong_at_special_points(point: Point) -> Iterator[tuple[int, str, str]]:
         here = point.at([changed.get(k, x) for k, x in enumerate(point.inputs)])
         if here is None:
             continue
-        inside = False
         for moves, text in directions:
-            slopes, own = _both_sides(here, moves), not moves.keys().isdisjoint(changed)
-            if slopes is None or not (own or inside):
+            slopes = _both_sides(here, moves)
+            if slopes is None:
                 continue
-            inside, (low, high) = True, slopes
+            low, high = slopes
             given = _along(here, moves)
             if given is None:
                 break
@@ -91,9 +90,7 @@ def _special(point: Point) -> Iterator[tuple[str, Moves, list[tuple[Moves, str]]
         x, name = point.inputs[i], point.input_name(i)
         for what, there in _of_one(x) if x.size and not symmetric(x) else ():
             if not symmetric(there):  # else the slopes would be treated as those of symmetric matrices
-                others = [({k: np.ones(point.inputs[k].shape)}, f"a change of all elements of {point.input_name(k)}")
-                          for k in point.vary if k != i and not symmetric(point.inputs[k])]
-                yield f"elements of {name} are {what}", {i: there}, [*_directions(i, x), *others]
+                yield f"elements of {name} are {what}", {i: there}, list(_directions(i, x))
     for i, k in pairs:
         x, what = point.inputs[i], f"{point.input_name(i)} and {point.input_name(k)} are equal"
         half = x.copy()
