@@ -209,9 +209,9 @@ class Module:
             if isinstance(value, Module):
                 yield from value._walk(_join(name, attribute), seen)
             elif type(value) in HOLDERS and unregistered(value, self, (Module, Parameter)):
-                raise TypeError(f"{type(self).__name__}.{attribute} cannot be a plain {type(value).__name__}: "
-                                "parameters() and state_dict() would not find its contents; use nn.ModuleList or "
-                                "nn.ModuleDict, or a tuple to hide it on purpose")
+                raise TypeError(f"{type(self).__name__}.{attribute}: parameters() and state_dict() would not find the "
+                                f"contents of a plain {type(value).__name__}; use nn.ModuleList or nn.ModuleDict, or a "
+                                "tuple to hide it on purpose")
 
     def _named(self, tensors_of: Callable, prefix: str, recurse: bool, unique: bool) -> Iterator[tuple[str, Any]]:
         seen = set()

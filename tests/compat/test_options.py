@@ -65,7 +65,7 @@ def test_hooks_are_removed_as_in_pytorch():
 def test_other_devices_raise():
     model = nn.Linear(2, 3)
     for call in (lambda: x23().to("cuda"), lambda: tg.device("cuda:0"), lambda: tg.zeros(2, device="mps"),
-                 lambda: model.to("cuda"), lambda: nn.Linear(2, 2, device="cuda")):
+                 lambda: model.to("cuda"), lambda: nn.Linear(2, 2, device="cuda"), lambda: Tensor([1.0], device="mps")):
         with pytest.raises(RuntimeError, match="there is only the CPU, not '(cuda|mps)"):
             call()
     assert model.to("cpu") is model and model.to(tg.device("cpu")).cpu() is model
@@ -73,6 +73,7 @@ def test_other_devices_raise():
     device = tg.device("cuda" if tg.cuda.is_available() else "cpu")
     x = x23()
     assert x.to(device) is x and x.to(x.dtype) is x and tg.zeros(2, device=device).device == device
+    assert Tensor([1.0], device=device).tolist() == [1]
 
 
 def test_layers_take_device_dtype_and_inplace():

@@ -8,7 +8,7 @@ from ..core.tensor import Tensor
 from ..errors import rescuers
 from ..methods import Creation, InPlace, Methods
 from ..methods.in_place import in_place
-from .keyword_aliases import rescued, teach
+from .keyword_aliases import rescued, taught, teach
 from .names import Names, Size
 from .numpy_functions import ForNumPy
 
@@ -41,5 +41,4 @@ def _of_sizes(self: Any, data: Any, requires_grad: Any = False, dtype: Any = Non
     _init(self, data, requires_grad, dtype)
 
 
-update_wrapper(_of_sizes, _init)
-setattr(Tensor, "__init__", _of_sizes)  # noqa: B010
+setattr(Tensor, "__init__", taught(update_wrapper(_of_sizes, _init), "Tensor"))  # noqa: B010
