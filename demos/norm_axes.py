@@ -49,7 +49,7 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
           "an output depends on")
     for name, chosen in sets.items():
         rows, columns = chosen.any(axis=(1, 2, 3)[: chosen.ndim - 1]), chosen.any(axis=(0, 2, 3)[: chosen.ndim - 1])
-        print(f"  {name:22} {chosen.sum():3d} numbers of {rows.sum()} examples and {columns.sum()} channels")
+        print(f"  {name:22} {chosen.sum():3d} numbers; examples: {rows.sum()}, channels: {columns.sum()}")
     with slide(args.out, "Norms differ in what they average over", 2, 4,
                note="Rows: examples; columns: features or channels. Blue: the numbers whose mean and variance "
                     "normalize the output in orange.") as panels:

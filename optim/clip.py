@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -12,6 +11,7 @@ from tinygrad_like.core.graph import mode
 from tinygrad_like.core.listener import effect
 from tinygrad_like.core.tensor import Tensor, wrap
 from tinygrad_like.dtypes import FLOAT32, FLOAT64, wide
+from tinygrad_like.errors import warn
 from tinygrad_like.rings import replaceable
 
 
@@ -79,8 +79,8 @@ def _listed(who: str, tensors: Tensor | Iterable[Tensor]) -> list[Tensor]:
     """Tensors as a list. Warns if a generator is empty, since it is probably exhausted."""
     found = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not found and isinstance(tensors, Iterator):
-        warnings.warn(f"{who}: the generator is empty, so nothing happens; it can be read only once: call "
-                      "model.parameters() again, or keep a list", stacklevel=3)
+        warn(f"{who}: the generator is empty, so nothing happens; it can be read only once: call model.parameters() "
+             "again, or keep a list")
     return found
 
 

@@ -79,7 +79,7 @@ class LBFGS(Optimizer):
 
         first, g = at()
         if all(p.grad is None for p in group["params"]):
-            self._warn_of_no_gradient(4)
+            self._warn_of_no_gradient()
         loss = float(first)
         self.steps += 1
         if np.abs(g).max(initial=0) <= group["tolerance_grad"]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from tinygrad_like.core.graph import mode
 from tinygrad_like.core.listener import effect
 from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.dtypes import FLOAT64, FLOATS, INT64, wide
+from tinygrad_like.errors import warn
 from tinygrad_like.methods.gradients import zero_gradient
 from tinygrad_like.rings import replaceable
 from tinygrad_like.transforms.switches import enable_grad
@@ -243,9 +243,9 @@ class Optimizer:
                 raise ValueError(f"{who}: a parameter of shape {x.shape} has {name} of {has}; if you replaced its data "
                                  "on purpose, create a new optimizer, or reset it with optimizer.state[p].clear()")
 
-    def _warn_of_no_gradient(self, stacklevel: int = 3) -> None:
-        warnings.warn(f"{self.name}.step: no parameter has a gradient, so none changes; call backward() on a loss that "
-                      "depends on them first, and do not call zero_grad() between the two", stacklevel=stacklevel)
+    def _warn_of_no_gradient(self) -> None:
+        warn(f"{self.name}.step: no parameter has a gradient, so none changes; call backward() on a loss that depends "
+             "on them first, and do not call zero_grad() between the two")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Clear the gradients; with set_to_none=False, existing ones become zeros."""

@@ -12,6 +12,7 @@ import os
 import re
 import struct
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 
@@ -265,8 +266,17 @@ _PACKAGES = (*[os.path.join(_ROOT, name, "") for name in ("tinygrad_like", "nn",
 
 def user_line(frame: Any = None) -> str:
     """File, line and text of the innermost frame outside the packages, starting at the caller's or the given one."""
-    frame = frame or sys._getframe(1)
+    name, number = _users(frame or sys._getframe(1))[:2]
+    return f"{name}:{number}: {linecache.getline(name, number).strip()}"
+
+
+def warn(message: str) -> None:
+    """Warn at the user's line."""
+    name, number, known = _users(sys._getframe(1))
+    warnings.warn_explicit(message, UserWarning, name, number, registry=known.setdefault("__warningregistry__", {}))
+
+
+def _users(frame: Any) -> tuple[str, int, dict]:
     while frame.f_back is not None and os.path.abspath(frame.f_code.co_filename).startswith(_PACKAGES):
         frame = frame.f_back
-    name, number = frame.f_code.co_filename, frame.f_lineno
-    return f"{name}:{number}: {linecache.getline(name, number).strip()}"
+    return frame.f_code.co_filename, frame.f_lineno, frame.f_globals

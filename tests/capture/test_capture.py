@@ -324,8 +324,9 @@ def test_zeros_made_by_numpy_are_detected():
         new[:2] = x
         return new * 1
 
-    with pytest.warns(UserWarning, match="gives other numbers, first in a result"):
+    with pytest.warns(UserWarning, match="gives other numbers, first in a result") as seen:
         assert [f(Tensor([1.0, 2.0])).tolist() for _ in range(5)] == [[1.0, 2.0, 0.0, 0.0]] * 5
+    assert seen[0].filename == __file__
 
 
 def test_too_many_kinds_of_calls_end_in_a_warning():

@@ -16,13 +16,13 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .. import dtypes, random
 from ..core.graph import mode
 from ..core.tensor import Tensor
+from ..errors import warn
 from ..ops import collective
 from ..transforms.switches import Switch
 from .guards import Place
@@ -224,7 +224,7 @@ class capture:
         """Warn once why something is not captured."""
         if why not in self.said and self.strict:
             who = f"{self.name} runs" if self.ended else f"calls of {self.name} like this one run"
-            warnings.warn(f"capture: {who} without capture from now on, since {why}", stacklevel=4)
+            warn(f"capture: {who} without capture from now on, since {why}")
         self.said.add(why)
         self.gave_up = why
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import sys
-import warnings
 from collections import namedtuple
 from importlib import import_module
 from typing import Any, overload
@@ -15,7 +14,7 @@ from .. import ops, random
 from ..core.dispatch import Op
 from ..core.tensor import Tensor, wrap
 from ..dtypes import bfloat16, can_cast, finfo, get_default_dtype, promote_types, set_default_dtype
-from ..errors import named
+from ..errors import named, warn
 from ..methods.creation import Creation
 from ..methods.in_place import InPlace
 from ..methods.of_ops import Methods
@@ -137,7 +136,7 @@ class GradScaler:
 
 def compile(model: Any = None, **options: Any) -> Any:
     """The function or module itself, since ops are compiled already. Warns that `capture` makes steps faster."""
-    warnings.warn("compile: changes nothing here; decorate the training step with capture", stacklevel=2)
+    warn("compile: changes nothing here; decorate the training step with capture")
     return model if model is not None else lambda model: model
 
 
