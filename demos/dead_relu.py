@@ -77,7 +77,8 @@ def main(args: argparse.Namespace) -> dict[str, np.ndarray]:
     titles = "dead after the first steps, %", "dead at the end, %", "test accuracy, %"
     for i, title in enumerate(titles):
         table(f"{title}, by the rate of the first {args.shock} steps", rates, {k: v[..., i] for k, v in found.items()})
-    with slide(args.out, f"{args.shock} steps at too high a rate kill ReLUs for good", 1, 3) as panels:
+    with slide(args.out, f"{args.shock} steps at too high a rate kill ReLUs for good", 1, 3,
+               note="Dead: a unit whose input is at most 0 for every training image.") as panels:
         for i, (axes, title) in enumerate(zip(panels, titles, strict=True)):
             for name, (_, colour) in ACTIVATIONS.items():
                 spread(axes, rates, 100 * found[name][..., i], color=colour, marker="o", label=name)

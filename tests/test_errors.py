@@ -257,6 +257,8 @@ BAD_CALLS = {
         (lambda: ops.cross_entropy(X, [0, 1], ignore_index=1.5), "cross_entropy: ignore_index must be a 64-bit intege"),
         (lambda: ops.nll_loss(Tensor(1.0), Tensor(0)), "nll_loss: the input needs a class axis, got a 0-d Tensor"),
         (lambda: ops.nll_loss(X, [0]), "nll_loss: an input of shape (2, 3) (classes on axis 1) needs labels of shape"),
+        (lambda: ops.cross_entropy(X, [[1, 0, 0], [0, 1, 0]]), "cross_entropy: an input of shape (2, 3) (classes on "
+         "axis 1) needs labels of shape (2,), got (2, 3); turn one-hot labels into indices with .argmax(1)"),
         (lambda: ops.nll_loss(X, [0, 1], weight=V[:2]), "nll_loss: weight has shape (2,) but there are 3 classes; it"),
         (lambda: ops.nll_loss(X, [0, 1], reduction=""), 'nll_loss: reduction must be "mean", "sum" or "none", got'),
         (lambda: ops.mse_loss(X, V), "mse_loss: input has shape (2, 3) but target (3,); they must agree (broadcasting"),

@@ -204,9 +204,10 @@ def of_labels(input, target):
         return TypeError(f"labels must be integers, got {target.dtype}" + "; cast the target with .long()" * cast)
     if target.shape == wanted:
         return None
-    count = math.prod(wanted) == math.prod(target.shape)
+    remedy = (f"; reshape the target to {wanted}" if math.prod(wanted) == math.prod(target.shape) else
+              f"; turn one-hot labels into indices with .argmax({axis})" if target.shape == input.shape else "")
     return (f"an input of shape {input.shape} (classes on axis {axis}) needs labels of shape {wanted}, got "
-            f"{target.shape}" + f"; reshape the target to {wanted}" * count)
+            f"{target.shape}{remedy}")
 
 
 def of_classes(input, weight):
