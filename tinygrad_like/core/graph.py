@@ -129,7 +129,7 @@ def walk(root, g, *, targets=(), since: int = 0, retain: bool = False, plus: Cal
 
 def freed(node: Node) -> RuntimeError:
     return RuntimeError(f"backward: the graph through {node.op.name} was already freed by an earlier backward, even if "
-                        "an exception stopped that one; to walk it twice, pass retain_graph=True to the first")
+                        "an exception stopped that one; compute the loss again, or pass retain_graph=True to the first")
 
 
 def _leading_to(root, targets: Iterable, first: int) -> set:
