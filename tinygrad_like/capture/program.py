@@ -231,7 +231,7 @@ class Program:
 
     @without_interrupts()
     def release(self) -> None:
-        """Return the pages of its large memory to the system until the next replay."""
+        """Return the pages of its large memory to the system until the next replay, and gradients on it to Python."""
         self._keep_gradients()
         held = [j for j in self.owned if self.grads[j][0]._grad is self.grads[j][1]]
         copies = Copies([self.grads[j][1]._data for j in held])

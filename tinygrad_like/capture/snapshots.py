@@ -25,7 +25,7 @@ class Copies:
     """Copies of arrays; many bytes lie in an unnamed file, so that a proof takes no more memory than a step. Writing to
     an existing file also takes less time than new memory.
 
-    Iterating yields each array as it is now, and its copy.
+    Iterating yields each array as it is now, and its copy, which is valid until the next one.
     """
 
     file: IO[bytes] | None = None
@@ -37,7 +37,8 @@ class Copies:
                 self.file = _files.pop() if _files else _file()
                 self.file.seek(0)
                 for x in self.arrays:
-                    x.tofile(self.file)
+                    self.file.write(np.ascontiguousarray(x).reshape(-1).view(np.uint8).data)
+                self.file.flush()
                 return
         self._close()
         self.copies = [x.copy() for x in self.arrays]
@@ -47,8 +48,10 @@ class Copies:
             yield from zip(self.arrays, self.copies, strict=True)
             return
         self.file.seek(0)
+        room = np.empty(max([x.nbytes for x in self.arrays]), np.uint8)
         for x in self.arrays:
-            yield x, np.fromfile(self.file, x.dtype, x.size).reshape(x.shape)
+            self.file.readinto(copy := room[: x.nbytes])  # type: ignore[attr-defined]
+            yield x, copy.view(x.dtype).reshape(x.shape)
 
     def restore(self) -> None:
         for x, values in self:
@@ -77,7 +80,7 @@ def _file() -> IO[bytes]:
     import tempfile  # only large steps need it
 
     with tempfile.TemporaryFile() as file:
-        return open(os.dup(file.fileno()), "r+b", buffering=0, closefd=False)
+        return open(os.dup(file.fileno()), "r+b", closefd=False)
 
 
 class Saved:
