@@ -111,8 +111,8 @@ class capture:
     of calls apart: numbers, strings, modules. It may return Tensors and numbers, too. `print(step)` shows its programs.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "bytes", "changed", "closed", "ended", "function", "fuse", "gave_up",
-                 "kinds", "lock", "misses", "name", "places", "said", "strict", "trace")  # others are the user's
+    __slots__ = ("__dict__", "__weakref__", "changed", "closed", "ended", "function", "fuse", "gave_up", "kinds",
+                 "lock", "misses", "name", "places", "said", "strict", "trace")  # others are the user's
 
     def __new__(cls, function: Callable | None = None, **options: Any) -> Any:
         return functools.partial(cls, **options) if function is None else super().__new__(cls)
