@@ -12,13 +12,17 @@ read.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..core.tensor import Tensor
 from ..dtypes import memory
 from ..errors import user_line
+from .origins import INPUT, LASTING, MADE
+
+if TYPE_CHECKING:
+    from .recorder import Tape
 
 _MOST = 2**20  # bytes that are compared before each replay
 
@@ -26,57 +30,40 @@ _MOST = 2**20  # bytes that are compared before each replay
 class Grounds:
     """The memory behind the values that a tape's function reads."""
 
-    def __init__(self, tape: Any):
-        self.tape, self.found = tape, list[tuple[set[int], str]]()
-        self.begins: list[tuple[int, bytes]] = []  # inputs, and the bytes they held,
-        self.outside: list[tuple[np.ndarray, bytes]] = []  # and likewise other memory
+    def __init__(self) -> None:
+        self.found: list[tuple[Any, bytes]] = []  # the index of an input, or other memory; and the bytes it held
         self.why = ""
 
-    def hold(self, x: Any, why: str, remedy: str, outside: bool = False) -> bool:
+    def hold(self, tape: Tape, x: Any, why: str, remedy: str, outside: bool = False) -> bool:
         """Whether to make the program for just these values of a Tensor or array. why, remedy: reported if they differ
-        each time. outside: only if they depend on no argument and on nothing trained."""
-        tape, m = self.tape, memory(getattr(x, "_data", x))
+        each time. outside: only if they depend on no argument."""
         if not tape.inside:  # else the calls belong to the op that looks
             tape.flush()
-        if id(m) not in tape.known and hasattr(x, "_data"):
-            tape.from_outside(x)
-        if id(m) not in tape.known or (origins := self._origins(tape.known[id(m)])) is None:
-            return False
-        if outside and not origins.keys().isdisjoint({*tape.input_of, *self._trained()}):
+        if isinstance(x, Tensor):
+            tape.know(x := x._data)
+        origins = _origins(tape, tape.origins.noted(x))
+        if origins is None or outside and not origins.keys().isdisjoint(tape.input_of):
             return False
         self.why = f"{why}, which are others in each call, at {user_line()}; {remedy}"
-        self.found.append((set(origins), self.why))
-        for key, m in origins.items():
-            if key in tape.input_of:
-                self.begins += [(i, x.tobytes()) for i, x in enumerate(tape.inputs) if id(memory(x)) == key]
-            else:
-                self.outside.append((m, m.tobytes()))
+        for m in origins.values():
+            self.found += [(i, x.tobytes()) for i, x in enumerate(tape.inputs) if memory(x) is m] or [(m, m.tobytes())]
         return True
 
     def same(self, inputs: Sequence[Tensor]) -> bool:
         """Whether a call with these inputs starts with the same values."""
-        return all([inputs[i]._data.tobytes() == value for i, value in self.begins]) and (
-            all([m.tobytes() == value for m, value in self.outside]))
+        return all([(inputs[of]._data if type(of) is int else of).tobytes() == value for of, value in self.found])
 
-    def _trained(self) -> set[int]:
-        return {id(memory(array)) for t, array in self.tape.tensors.values() if t.requires_grad}
 
-    def trouble(self) -> str:
-        """Why the program fits only this call, if the function has changed a value that it read."""
-        state = self.tape.state() if self.found else {}
-        return next((why for origins, why in self.found if not origins.isdisjoint(state)), "")
-
-    def _origins(self, m: np.ndarray) -> dict[int, np.ndarray] | None:
-        """The memory, unchanged so far, that m was computed from; None if m depends on anything else."""
-        needed, written = {id(m): m}, set[int]()
-        for step in reversed(self.tape.steps):
-            writes = {id(memory(x)) for x in step.writes()}
-            written |= writes
-            if not writes.isdisjoint(needed):
-                if step.changes:
-                    return None  # its result depends on more than it reads
-                needed.update((id(memory(x)), memory(x)) for x in step.reads())
-        origins = {key: m for key, m in needed.items() if key not in self.tape.made}
-        known = all([key not in written and (key in self.tape.input_of or key in self.tape.lasting)
-                     for key in origins])
-        return origins if known and sum([m.nbytes for m in origins.values()]) <= _MOST else None
+def _origins(tape: Tape, x: np.ndarray) -> dict[int, np.ndarray] | None:
+    """The memory, unchanged so far, that an array was computed from; None if it depends on anything else."""
+    needed, written = {id(memory(x)): memory(x)}, set[int]()
+    for step in reversed(tape.steps):
+        read, writes = step.uses()
+        written.update(writes)
+        if not writes.keys().isdisjoint(needed):
+            if step.changes:
+                return None  # its result depends on more than it reads
+            needed.update(read)
+    origins = {key: m for key, m in needed.items() if tape.origins.kind(m) != MADE}
+    known = all([key not in written and tape.origins.kind(m) in (INPUT, LASTING) for key, m in origins.items()])
+    return origins if known and sum([m.nbytes for m in origins.values()]) <= _MOST else None

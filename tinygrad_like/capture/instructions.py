@@ -1,10 +1,9 @@
-"""The parts of a tape: steps, each a call of a kernel or of a Python function, and the memory they use; and its log,
-which shows whether two tapes agree."""
+"""The parts of a tape: steps, each a call of a kernel or of a Python function, and the memory they use."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -63,33 +62,3 @@ def as_arrays(result: Any) -> Any:
     if type(result) in (tuple, list):
         return type(result)(map(as_arrays, result))
     return result
-
-
-class Made(NamedTuple):
-    """A log entry for an array that does not last from call to call."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype
-
-
-def difference(log: Sequence[tuple], before: Sequence[tuple]) -> str:
-    """The first difference between a log and the one before, over their common length."""
-    for mine, theirs in zip(log, before, strict=False):
-        if len(mine) != len(theirs) or mine[0] != theirs[0]:
-            return f"it calls {mine[0]} where it called {theirs[0]} before"
-        for a, b in zip(mine, theirs, strict=True):
-            if reason := _differ(a, b):
-                return f"{mine[0]} gets {reason}"
-    return ""
-
-
-def _differ(a: Any, b: Any) -> str:
-    if isinstance(a, np.ndarray | Made) and isinstance(b, np.ndarray | Made):
-        if a.shape != b.shape or a.dtype is not b.dtype:
-            return f"an array {a.dtype} {a.shape} that was {b.dtype} {b.shape} before"
-        if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a is not b and a.tobytes() != b.tobytes():
-            return f"an array {a.dtype} {a.shape} from outside, another one in each call; make it an argument"
-        return ""
-    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
-        return next(filter(None, map(_differ, a, b)), "")
-    return "" if type(a) is type(b) and (a == b or a != a) else f"{a!r} that was {b!r} before; make it a Tensor"

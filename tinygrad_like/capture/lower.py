@@ -153,13 +153,11 @@ def _kernels(step: Step, tape: Tape) -> list[Step]:
     try:
         for _ in range(2):  # the second time, the kernels' cached constants are known
             again = Tape(before=again)
-            again.known.update(tape.known)
+            again.origins = tape.origins
             with setting("compiled", True), again:
                 results = [*arrays_in(again.unit(step.name, step.function, step.arguments, step.options))]
             if again.steps and all(s.call for s in again.steps) and [x.shape for x in results] == [
                     x.shape for x in step.outputs]:  # else it saves other values for its VJP
-                tape.flags.update(again.flags)
-                tape.known.update(again.flags)
                 return [*again.steps, *[Step(step.name, call=loop(out, x)) for x, out in zip(
                     map(again.noted, results), step.outputs, strict=True)]]
     except Exception:  # its memory may hold anything now, such as a matrix that is not positive definite

@@ -22,6 +22,7 @@ from ..kernels.program import Call, run_records
 from .fuse import joined
 from .instructions import Refused, Step
 from .lower import lowered
+from .origins import MADE, UNKNOWN
 from .plan import in_bytes, placed, shown
 from .pytree import Unsuited, alive, rebuilt, tensors_in
 from .recorder import Tape
@@ -126,10 +127,9 @@ class Program:
                 steps = lowered(tape, kernels=self.level == FUSED)
         steps = sorted(steps, key=_Early())
         read, written = [{key: m for step in steps for key, m in step.uses()[i].items()} for i in (0, 1)]
-        made = {**tape.made, **{key: m for key, m in written.items() if key not in tape.known}}
-        given = tape.input_of.keys()
+        own = {key for key, m in written.items() if tape.origins.kind(m) in (UNKNOWN, MADE)}
         used, kept = read.keys() | written.keys(), {*map(id, map(memory, seen))}
-        pinned = used - made.keys() | given
+        pinned = used - own | tape.input_of.keys()
         self.needed = [i for i, x in enumerate(tape.inputs) if id(memory(x)) in used]
         self.bytes = sum(m.nbytes for key, m in written.items() if key not in pinned)
         if self.level != PLAIN:
@@ -344,7 +344,7 @@ def proved(make: Callable[[int], Program], prove: Callable[[Program], str], fuse
             program.adopt()
         if not wrong:
             program.rejected = rejected
-            program.tape.forget()
+            program.tape.release()
             program.held = getrefcount(program.own[0])
             program.views = sum(map(getrefcount, program.arrays))
             return program

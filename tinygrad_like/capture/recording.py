@@ -11,6 +11,7 @@ import numpy as np
 from ..core.tensor import Tensor
 from ..dtypes import memory
 from .instructions import Refused
+from .origins import INPUT, MADE
 from .plan import meet
 from .program import ROUNDING, Program, proved
 from .pytree import FIELDS, containers_in, parts_within, plain_in, tensors_in
@@ -49,9 +50,8 @@ def record(self: capture, kind: Kind, tensors: list[Tensor], args: tuple, option
     tape.leaves.update((id(t), t) for t, grad in gradients if (grad() if grad else None) is not t._grad
                        or grad and grad() is None)
     outside = {id(t) for t, _ in gradients}
-    inner = {*tape.made, *tape.input_of, *tape.seen}
-    tape.leaves = {key: t for key, t in tape.leaves.items()
-                   if key in outside or id(memory(tape.noted(t._data))) not in inner}
+    tape.leaves = {key: t for key, t in tape.leaves.items() if key in outside or not (
+        id(memory(t._data)) in tape.seen or tape.origins.kind(t._data) in (INPUT, MADE))}
     tape.gradients = {key: tape.noted(t._grad._data) for key, t in tape.leaves.items() if t._grad is not None}
     kind.tries, effects = kind.tries + 1, tape.changes_of_effects()
     marked = next((f"it sets {name} of an argument" for t, marks in given for name, a in _marks(t).items()
@@ -73,14 +73,14 @@ def record(self: capture, kind: Kind, tensors: list[Tensor], args: tuple, option
         self.changed.add(what)
     elif world is not None and world.unknown:
         return self.stop(kind, world.unknown, result)
-    different = "" if kind.tape is None else tape.differs(kind.tape) or (
+    different = "" if kind.tape is None else tape.different or (
         "" if before is not None and before.covers(tape) else "it changes other arrays in each call")
     whole = world is not None and self.trace.ran.keys() == known and not (what or places)
     if whole and before is not None and not different:
         return _made(self, kind, tape, before, result, inputs, watched)
     if different and kind.tries >= _TRIES:
         return self.stop(kind, different, result)
-    tape.shrink()
+    tape.release()
     kind.tape = tape
     if not whole:
         kind.watch(_world(self, watched, effects, world), tensors)

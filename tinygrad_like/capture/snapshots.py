@@ -89,7 +89,7 @@ class Saved:
     def __init__(self, tape: Tape, inputs: Sequence[Tensor]):
         self.gradients = {id(leaf): leaf.grad._data for leaf, _ in tape.accumulated.values() if leaf.grad is not None}
         grads = {id(g): g for g in self.gradients.values()}.values()  # several leaves may share one
-        state, more = tape.state(), {id(memory(g)) for g in grads}
+        state, more = tape.state, {id(memory(g)) for g in grads}
         self.keys = state.keys() | more
         self.arrays = Copies([*[m for key, m in state.items() if key not in more], *grads])
         self.inputs = Copies([t._data for t in inputs])
@@ -100,7 +100,7 @@ class Saved:
     def covers(self, tape: Tape) -> bool:
         """Whether everything that a tape changes was saved."""
         grads = {id(memory(grad._data)) for _, grad in tape.accumulated.values()}
-        return not (tape.state().keys() | grads) - self.keys
+        return not (tape.state.keys() | grads) - self.keys
 
     def now(self) -> Saved:
         """A copy of the same state as it is now, without the inputs."""

@@ -1,0 +1,70 @@
+"""Where the memory comes from that a tape meets, and what stands for it on the tape.
+
+An array that a tape holds would live until the tape is replayed: recording would take as much memory as all arrays of a
+step together, few of which are alive at one time. So in place of the memory that a step has made, a tape holds a
+stand-in: as many bytes on untouched pages, which take no physical memory.
+"""
+
+from __future__ import annotations
+
+import mmap
+import weakref
+from typing import NamedTuple
+
+import numpy as np
+
+from ..dtypes import memory
+from ..kernels.views import address
+from .plan import BYTE, LINE
+
+# The origin of memory: not known; an input; from before the call; a step of the tape; what kernels write only after an
+# error; the gradient of a leaf that the function adds to.
+UNKNOWN, INPUT, LASTING, MADE, FLAG, GRADIENT = range(6)
+_PAGES = 2**26  # bytes of pages that are mapped at once
+
+
+class Origin(NamedTuple):
+    kind: int
+    array: np.ndarray  # the memory, or its stand-in
+    of: weakref.ref | None = None  # the memory that it stands for
+
+
+class Origins:
+    """A table of memory. It holds what is not made by steps."""
+
+    def __init__(self) -> None:
+        self.table: dict[int, Origin] = {}  # by the id of the memory, and of its stand-in
+        self.pages, self.left = mmap.mmap(-1, 1), 0
+
+    def get(self, m: np.ndarray) -> Origin | None:
+        found = self.table.get(id(m))  # or that of memory which is gone
+        return found if found is not None and (found.array is m or found.of is not None and found.of() is m) else None
+
+    def kind(self, x: np.ndarray) -> int:
+        """The origin of an array's memory."""
+        found = self.get(memory(x))
+        return UNKNOWN if found is None else found.kind
+
+    def add(self, kind: int, m: np.ndarray) -> None:
+        self.table[id(m)] = Origin(kind, m)
+
+    def make(self, m: np.ndarray) -> None:
+        """Add memory that a step has made."""
+        room = -(-m.nbytes // LINE) * LINE
+        if room > self.left:
+            self.left = max(room, _PAGES)
+            self.pages = mmap.mmap(-1, self.left)
+        self.left -= room
+        stand_in = np.ndarray((m.nbytes,), BYTE, self.pages, self.left)
+        self.table[id(m)] = self.table[id(stand_in)] = Origin(MADE, stand_in, weakref.ref(m))
+
+    def noted(self, x: np.ndarray) -> np.ndarray:
+        """An array as steps have it: on the stand-in for its memory, if there is one."""
+        found = self.get(m := memory(x))
+        if found is None or found.of is None or found.array is m:
+            return x
+        return np.ndarray(x.shape, x.dtype, found.array, address(x) - address(m), x.strides)
+
+    def release(self) -> None:
+        """Forget what belongs to one call."""
+        self.table = {key: origin for key, origin in self.table.items() if origin.kind not in (INPUT, MADE)}
