@@ -129,11 +129,11 @@ class Tape(Listener):
         self._log(name if effect else f"{name}{_told((*arguments, *options.items()))}")
         if enough:
             self._add(calls, name)
+            return result
         for x in [*outputs, *changes]:
             self._write(x, new=not effect)
-        if not enough:
-            outputs, line = ([], "") if effect else (outputs, user_line())
-            self._append(Step(name, None, function, arguments, options, outputs, changes, line))
+        outputs, line = ([], "") if effect else (outputs, user_line())
+        self._append(Step(name, None, function, arguments, options, outputs, changes, line))
         return result
 
     @contextmanager
@@ -157,20 +157,18 @@ class Tape(Listener):
             self._log(name)
             for x in call.reads():
                 self.know(x)
-            for x in call.writes():
-                self._write(x, new=False)
-            self._add([call], name)
+            self._add([call], name, new=False)
 
     def _keep_flags(self, calls: Sequence) -> None:  # before calls write to them: they are no results
         for call in calls:
             if type(call) is Check and call.lasting:
                 self.origins.add(FLAG, memory(call.flag))
 
-    def _add(self, calls: Sequence, name: str) -> None:
+    def _add(self, calls: Sequence, name: str, new: bool = True) -> None:
         self._keep_flags(calls)
         for call in calls:
             for x in call.writes():
-                self._write(x)
+                self._write(x, new)
             if type(call) is Check:
                 self._append(Step(name, call.call, call.function, call.arguments))
             elif type(call) is Copy:
@@ -180,9 +178,6 @@ class Tape(Listener):
 
     def _append(self, step: Step) -> None:
         self.steps.append(repointed(step, self.noted))
-        for m in map(memory, step.writes()):
-            if self.origins.kind(m) == LASTING:
-                self.state[id(m)] = m
 
     # What it is compared by -------------------------------------------------------------------------------------------
 
@@ -213,12 +208,13 @@ class Tape(Listener):
     def _write(self, x: np.ndarray, new: bool = True) -> None:
         """Note a write. new: whether it creates the memory; else the next tape finds out whether the memory lasts."""
         m, before = memory(x), self.before
-        if self.origins.kind(m) != UNKNOWN:
-            return
-        if before is not None and before.origins.get(m) or not new and (before is None or self.different):
-            self.origins.add(LASTING, m)
-        else:
-            self.origins.make(m)
+        if (kind := self.origins.kind(m)) == UNKNOWN:
+            if before is not None and before.origins.get(m) or not new and (before is None or self.different):
+                self.origins.add(kind := LASTING, m)
+            else:
+                self.origins.make(m)
+        if kind == LASTING:
+            self.state[id(m)] = m
 
     def _suffices(self, calls: Sequence, outputs: Sequence[np.ndarray]) -> bool:
         """Whether calls read only known memory and write all other outputs: then they do the whole step."""
@@ -320,7 +316,7 @@ class Tape(Listener):
 
 def _told(x: Any) -> str:
     if isinstance(x, np.ndarray):
-        return f"{x.dtype} {x.shape}"
+        return f"{x.dtype.type.__name__} {x.shape}"
     return f"({', '.join(map(_told, x))})" if isinstance(x, tuple | list) else repr(x)
 
 
