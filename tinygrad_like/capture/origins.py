@@ -61,7 +61,7 @@ class Origins:
     def noted(self, x: np.ndarray) -> np.ndarray:
         """An array as steps have it: on the stand-in for its memory, if there is one."""
         found = self.get(m := memory(x))
-        if found is None or found.of is None or found.array is m:
+        if found is None or found.array is m:
             return x
         return np.ndarray(x.shape, x.dtype, found.array, address(x) - address(m), x.strides)
 

@@ -14,8 +14,7 @@ as long as Python would take the same path again, which `guards.py` checks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any
 from weakref import WeakValueDictionary
@@ -58,9 +57,8 @@ class Tape(Listener):
             self.origins.add(INPUT, memory(x))
         self.input_of = {id(memory(x)): i for i, x in reversed([*enumerate(self.inputs)])}  # the first on this memory
         self.state: dict[int, np.ndarray] = {}  # memory that lasts from call to call and is written to
-        self.log: list[str] = []  # what it has done,
-        self.outside: list[np.ndarray] = []  # and what from before the call it has met, as the tape before it
-        self.different = ""  # the first difference between these two
+        self.log: list[tuple[str, Any]] = []  # what it has done, and the constants it met, as the tape before it
+        self.different = ""  # the first difference between their logs
         self.constants = WeakValueDictionary[int, np.ndarray]()  # what kernels read and nothing else knows
         self.leaves: dict[int, Any] = {}  # Tensors whose .grad the function sets
         self.gradients: dict[int, np.ndarray] = {}  # the arrays of these, as steps have them
@@ -71,21 +69,18 @@ class Tape(Listener):
 
     def __enter__(self) -> Tape:
         program.stop_trace()  # Ctrl-C may have left one: only one tape is open at a time
-        outer = mode.listener
         try:
-            super().__enter__()
             program.start_trace(self.calls)
+            return super().__enter__()
         except BaseException:
-            mode.listener = outer
-            program.stop_trace()
+            self.__exit__()
             raise
-        return self
 
     def __exit__(self, *error: Any) -> None:
         super().__exit__(*error)
         program.stop_trace()
         self.flush()
-        self._log("nothing")
+        self._log("the end")
         if any([id(x) in self.state for x, _ in self.grounds.found]):
             self.trouble = self.trouble or self.grounds.why
 
@@ -102,108 +97,89 @@ class Tape(Listener):
     # Steps ------------------------------------------------------------------------------------------------------------
 
     def unit(self, name: str, function: Callable, arguments: Sequence, options: dict | None = None,
-             by_kernels: bool = False) -> Any:
-        """Record function(*arguments, **options), which returns an array, several arrays, or None. by_kernels: return
-        NotImplemented unless kernels compute an array."""
+             changes: Sequence[np.ndarray] | None = None, by_kernels: bool = False) -> Any:
+        """Record function(*arguments, **options), which returns an array, several arrays, or None.
+
+        changes: what an effect writes to; it runs again in each replay. by_kernels: return NotImplemented unless
+        kernels compute an array.
+        """
+        options = options or {}
         if self.inside:
-            return function(*arguments, **options or {})
+            return function(*arguments, **options)
         with unwatched(function):
-            return self._unit(name, function, arguments, options or {}, by_kernels=by_kernels)
-
-    def _unit(self, name: str, function: Callable, arguments: Sequence, options: dict,
-              changes: Sequence[np.ndarray] | None = None, by_kernels: bool = False) -> Any:
-        """changes: what an effect writes to, which runs again in each replay."""
-        with self._apart() as calls:
-            result = as_arrays(function(*arguments, **options))
-        if result is NotImplemented:  # no kernel takes these inputs: record the code that runs instead
+            self.flush()
+            self.inside = True
+            try:
+                result = as_arrays(function(*arguments, **options))
+            finally:
+                self.inside, calls = False, self._taken()
+            if result is NotImplemented:  # no kernel takes these inputs: record the code that runs instead
+                return result
+            effect, outputs = changes is not None, [*arrays_in(result)]
+            written = changes if changes is not None else [
+                x for n, x in options.items() if n in _RESULTS and x is not None]
+            for x in arrays_in([*arguments, *options.values()]):
+                if not any([x is y for y in written]):
+                    self.know(x)
+            enough = not effect and self._suffices(calls, [*outputs, *written])
+            if by_kernels and not (enough and type(result) is np.ndarray):
+                return NotImplemented
+            self._log(name if effect else f"{name}{_told((*arguments, *options.items()))}")
+            if enough:
+                for call in calls:
+                    self._add(call, name)
+                return result
+            for x in [*outputs, *written]:
+                self._write(x, new=not effect)
+            outputs, line = ([], "") if effect else (outputs, user_line())
+            self._append(Step(name, None, function, arguments, options, outputs, written, line))
             return result
-        effect, outputs = changes is not None, [*arrays_in(result)]
-        if changes is None:
-            changes = [x for n, x in options.items() if n in _RESULTS and x is not None]
-        for x in arrays_in([*arguments, *options.values()]):
-            if not any([x is y for y in changes]):
-                self.know(x)
-        enough = not effect and self._suffices(calls, [*outputs, *changes])
-        if by_kernels and not (enough and type(result) is np.ndarray):
-            return NotImplemented
-        self._log(name if effect else f"{name}{_told((*arguments, *options.items()))}")
-        if enough:
-            self._add(calls, name)
-            return result
-        for x in [*outputs, *changes]:
-            self._write(x, new=not effect)
-        outputs, line = ([], "") if effect else (outputs, user_line())
-        self._append(Step(name, None, function, arguments, options, outputs, changes, line))
-        return result
 
-    @contextmanager
-    def _apart(self) -> Iterator[list]:
-        """A list that gets the calls of kernels in a `with` block."""
-        self.flush()
-        calls: list = []
-        self.inside = True
-        try:
-            yield calls
-        finally:
-            self.inside = False
-            calls[:], self.calls[:] = self.calls[:], []
+    def _taken(self) -> list:
+        """The calls of kernels since the last time."""
+        calls, self.calls[:] = self.calls[:], []
+        for call in calls:
+            if type(call) is Check and call.lasting:
+                self.origins.add(FLAG, memory(call.flag))  # before others write to it: it is no result
+        return calls
 
     def flush(self) -> None:
         """Record calls from outside ops, such as an optimizer's."""
-        calls, self.calls[:] = self.calls[:], []
-        self._keep_flags(calls)
-        for call in calls:
+        for call in self._taken():
             name = call.kernel.name if isinstance(call, Call) else "copy"
             self._log(name)
             for x in call.reads():
                 self.know(x)
-            self._add([call], name, new=False)
+            self._add(call, name, new=False)
 
-    def _keep_flags(self, calls: Sequence) -> None:  # before calls write to them: they are no results
-        for call in calls:
-            if type(call) is Check and call.lasting:
-                self.origins.add(FLAG, memory(call.flag))
-
-    def _add(self, calls: Sequence, name: str, new: bool = True) -> None:
-        self._keep_flags(calls)
-        for call in calls:
-            for x in call.writes():
-                self._write(x, new)
-            if type(call) is Check:
-                self._append(Step(name, call.call, call.function, call.arguments))
-            elif type(call) is Copy:
-                self._append(Step("copy", None, np.asarray, [call.source], outputs=[call.target]))
-            else:
-                self._append(Step(name, call))
+    def _add(self, call: Any, name: str, new: bool = True) -> None:
+        for x in call.writes():
+            self._write(x, new)
+        if type(call) is Check:
+            self._append(Step(name, call.call, call.function, call.arguments))
+        elif type(call) is Copy:
+            self._append(Step("copy", None, np.asarray, [call.source], outputs=[call.target]))
+        else:
+            self._append(Step(name, call))
 
     def _append(self, step: Step) -> None:
         self.steps.append(repointed(step, self.noted))
 
-    # What it is compared by -------------------------------------------------------------------------------------------
-
-    def _log(self, what: str) -> None:
-        """Note what another call of the same function must do at the same place."""
-        if self.before is not None and not self.different:
-            before = self.before.log[len(self.log)]
-            if what != before:
-                self.different = (f"it calls {what:.200} where it called {before:.200} before; make a Tensor of what "
-                                  "changes")
-        self.log.append(what)
-
     # What is known ----------------------------------------------------------------------------------------------------
+
+    def _log(self, what: str, x: np.ndarray | None = None) -> None:
+        """Note what another call of the same function must do at the same place, with the same numbers in x."""
+        if self.before is not None and not self.different:
+            before, y = self.before.log[len(self.log)]
+            if what != before or x is not y and x.tobytes() != y.tobytes():  # type: ignore[union-attr]
+                self.different = f"it does {what:.200} where it did {before:.200} before; make a Tensor of what changes"
+        self.log.append((what, x))
 
     def know(self, x: np.ndarray) -> None:
         """Assume that memory which was not met before lasts from call to call, or is the same constant in each."""
-        if self.origins.kind(x) != UNKNOWN:
-            return
-        if self.before is not None and not self.different:
-            place, before = len(self.outside), self.before.outside
-            if place >= len(before) or before[place] is not x and (
-                    before[place].dtype is not x.dtype or before[place].tobytes() != x.tobytes()):
-                self.different = (f"it gets an array {x.dtype} {x.shape} from outside, another one in each call; make "
-                                  "it an argument")
-        self.outside.append(x)
-        self.origins.add(LASTING, memory(x))
+        if self.origins.kind(x) == UNKNOWN:
+            self._log(f"read {_told(x)} from outside", x)
+            self.origins.add(LASTING, memory(x))
 
     def _write(self, x: np.ndarray, new: bool = True) -> None:
         """Note a write. new: whether it creates the memory; else the next tape finds out whether the memory lasts."""
@@ -229,12 +205,6 @@ class Tape(Listener):
                         enough = False
             written.update([id(memory(x)) for x in call.writes()])
         return enough and all([id(memory(x)) in written or self.origins.kind(x) != UNKNOWN for x in outputs])
-
-    # What Python would do ---------------------------------------------------------------------------------------------
-
-    def end(self, what: str, remedy: str) -> None:
-        """Note that no program can repeat the function; from now on it runs without capture."""
-        self.trouble = self.trouble or f"{what}, at {user_line()}; {remedy}"
 
     # Events ----------------------------------------------------------------------------------------------------------
 
@@ -271,16 +241,12 @@ class Tape(Listener):
             self.effects[id(owner)] = owner
             for x in writes if hasattr(owner, "param_groups") else ():
                 self.know(x)  # its state lasts, even if another call has created it
-        if self.inside:
-            function(*arguments)
-        else:
-            self._unit(name, function, arguments, {}, writes)
+        self.unit(name, function, arguments, changes=writes)
 
-    def changes_of_effects(self) -> set[int]:
-        """The ids of Python state that effects change: attributes of their objects, and options of optimizers."""
-        found = {id(vars(o)) for o in self.effects.values()}
-        groups = [g for o in self.effects.values() for g in getattr(getattr(o, "optimizer", o), "param_groups", ())]
-        return found | {id(g) for g in groups}
+    def counted(self) -> list[dict]:
+        """The Python state that effects change: attributes of their objects, and options of optimizers."""
+        return [d for o in self.effects.values() for d in (
+            vars(o), *getattr(getattr(o, "optimizer", o), "param_groups", ()))]
 
     def observe(self, what: str, tensor: Any, remedy: str) -> None:
         what = f"it looks at values: {what.rstrip(',')}"
@@ -289,6 +255,12 @@ class Tape(Listener):
 
     def tell(self, event: str, *about: Any) -> Any:
         return getattr(self, "on_" + event.replace(" ", "_"))(*about)
+
+    def end(self, what: str, remedy: str) -> None:
+        """Note that no program can repeat the function; from now on it runs without capture."""
+        self.trouble = self.trouble or f"{what}, at {user_line()}; {remedy}"
+
+    on_varies = end
 
     def on_set_data(self, x: Any) -> None:
         if not self.inside:
@@ -306,9 +278,6 @@ class Tape(Listener):
         if not self.inside and id(m) in self.seen:
             self.end("a gradient is changed that is found elsewhere too", "set it to None before backward, or keep a "
                      "clone() of it")
-
-    def on_varies(self, why: str, remedy: str) -> None:
-        self.end(why, remedy)
 
     def on_looked_at(self, x: Any, why: str, remedy: str) -> bool:
         return self.grounds.hold(self, x, why, remedy)

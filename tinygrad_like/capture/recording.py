@@ -53,7 +53,7 @@ def record(self: capture, kind: Kind, tensors: list[Tensor], args: tuple, option
     tape.leaves = {key: t for key, t in tape.leaves.items() if key in outside or not (
         id(memory(t._data)) in tape.seen or tape.origins.kind(t._data) in (INPUT, MADE))}
     tape.gradients = {key: tape.noted(t._grad._data) for key, t in tape.leaves.items() if t._grad is not None}
-    kind.tries, effects = kind.tries + 1, tape.changes_of_effects()
+    kind.tries, effects = kind.tries + 1, {id(d) for d in tape.counted()}
     marked = next((f"it sets {name} of an argument" for t, marks in given for name, a in _marks(t).items()
                    if marks.get(name) is not a), "")
     now = parts_within(watched)
@@ -130,7 +130,7 @@ def audit(self: capture, kind: Kind, program: Program, inputs: list[Tensor], arg
     program.release()
     result = self.function(*args, **options)
     try:
-        wrong, _ = world.changed(program.tape.changes_of_effects())
+        wrong, _ = world.changed({id(d) for d in program.tape.counted()})
         wrong = wrong or plain_in(result) != plain_in(program.result[0]) and "what it returns" or ""
         both = result, [place.get() for place in world.bound]
         wrong = wrong or program.differs(before, both, inputs)

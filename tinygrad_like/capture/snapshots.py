@@ -93,9 +93,7 @@ class Saved:
         self.keys = state.keys() | more
         self.arrays = Copies([*[m for key, m in state.items() if key not in more], *grads])
         self.inputs = Copies([t._data for t in inputs])
-        found = [d for o in tape.effects.values() for d in (
-            vars(o), *getattr(getattr(o, "optimizer", o), "param_groups", ()))]
-        self.numbers = [(d, _numbers(d)) for d in found]
+        self.numbers = [(d, _numbers(d)) for d in tape.counted()]
 
     def covers(self, tape: Tape) -> bool:
         """Whether everything that a tape changes was saved."""
