@@ -28,7 +28,6 @@ from .pytree import Unsuited, alive, rebuilt, tensors_in
 from .recorder import Tape
 from .snapshots import OTHER, SAME, Copies, Saved, apart
 
-PLAIN, EXACT, FUSED = range(3)  # as recorded; compiled, with the same bits; with other kernels for small arrays
 ROUNDING = "the last bits"
 
 
@@ -36,11 +35,11 @@ class Program:
     """The steps of a tape on their own memory, with inputs and results; calling it with Tensors replays them.
 
     inputs: the Tensors that change from call to call. result: the function's result, and the values it bound to places.
-    outside: Tensors from before the call, which are returned as they are.
+    fuse: whether kernels may replace NumPy. outside: Tensors from before the call, which are returned as they are.
     """
 
-    def __init__(self, tape: Tape, inputs: Sequence[Tensor], result: Any, level: int, outside: Sequence[Tensor] = ()):
-        self.tape, self.level = tape, level
+    def __init__(self, tape: Tape, inputs: Sequence[Tensor], result: Any, fuse: bool, outside: Sequence[Tensor] = ()):
+        self.tape, self.fuse = tape, fuse
         self.names: list[str] = []  # of places that it binds
         self.rejected: list[str] = []  # differences of faster code in the proof
         self.source: dict[int, tuple[str, Any]] = {id(t): ("outside", t) for t in outside}
@@ -75,7 +74,8 @@ class Program:
         input_of = {id(x): i for i, x in enumerate(inputs)}
         # Leaves, gradients, and the numbers of inputs that are the gradient or the leaf.
         self.grads: list[tuple[Tensor, Any, int | None, int | None]] = []
-        self.owned: list[int] = []  # indices of gradients on memory of the program
+        self.owned: list[int] = []  # indices of gradients on memory of the program,
+        self.shared: list[int] = []  # and of those that Python may have there: the next call does not read them
         added, known = {id(grad) for _, grad in tape.accumulated.values()}, {id(t) for t in outside}
         for key, leaf in tape.leaves.items():
             if (grad := leaf._grad) is not None and (grad.requires_grad or grad.node is not None):
@@ -89,6 +89,8 @@ class Program:
                 if of is not leaf:
                     raise Refused("it gives a Tensor the gradient of another one; clone() it")
                 self.owned.append(len(self.grads))
+                if key not in input_of and key not in tape.accumulated:
+                    self.shared.append(len(self.grads))
                 grad = wrap(self.moved(tape.gradients[key]))
             self.grads.append((leaf, grad, of if kind == "input" else None, input_of.get(key)))
         self.arrays = [self.grads[j][1]._data for j in self.owned]
@@ -118,22 +120,18 @@ class Program:
 
     def _planned(self, seen: Sequence[np.ndarray]) -> list[Step]:
         """The steps as compiled code, with fewer passes over memory, and in one arena. seen: arrays that outlast it."""
-        tape, steps = self.tape, self.tape.steps
+        tape = self.tape
         # For each Tensor of the result: its kind; and its source, or the memory that it shares with others.
         self.standins: dict[int, tuple[str, Any]] = {}
-        if self.level != PLAIN:
-            # Ops run again to record their kernels, on whatever their memory holds by now.
-            with np.errstate(all="ignore"):
-                steps = lowered(tape, kernels=self.level == FUSED)
-        steps = sorted(steps, key=_Early())
+        with np.errstate(all="ignore"):  # ops run again to record their kernels, on whatever their memory holds by now
+            steps = sorted(lowered(tape, self.fuse), key=_Early())
         read, written = [{key: m for step in steps for key, m in step.uses()[i].items()} for i in (0, 1)]
         own = {key for key, m in written.items() if tape.origins.kind(m) in (UNKNOWN, MADE)}
         used, kept = read.keys() | written.keys(), {*map(id, map(memory, seen))}
         pinned = used - own | tape.input_of.keys()
         self.needed = [i for i, x in enumerate(tape.inputs) if id(memory(x)) in used]
         self.bytes = sum(m.nbytes for key, m in written.items() if key not in pinned)
-        if self.level != PLAIN:
-            steps = joined(steps, pinned | kept, kernels=self.level == FUSED)
+        steps = joined(steps, pinned | kept, self.fuse)
         gradients = [grad._data for _, grad in tape.accumulated.values()]
         steps, self.own, moved = placed(steps, pinned, kept, [*tape.inputs, *gradients])
         self.moved = lambda x: moved(tape.noted(x))
@@ -249,20 +247,15 @@ class Program:
         if theirs := self._adopt():
             theirs.restore()
 
-    def _adoptable(self) -> list[int]:
-        """The indices of gradients that Python may have on the program's memory: the next call does not read them."""
-        return [j for j in self.owned if self.grads[j][3] is None and id(self.grads[j][0]) not in self.tape.accumulated]
-
     def _adopt(self) -> Copies | None:
         """As `adopt`, but with other numbers until the copies that it returns restore them; None if they do not fit."""
-        owned = self._adoptable()
-        theirs: list[Any] = [self.grads[j][0]._grad for j in owned]
+        theirs: list[Any] = [self.grads[j][0]._grad for j in self.shared]
         if len({*map(id, theirs)}) < len(theirs) or any([
                 t is None or t._data.shape != self.grads[j][1]._data.shape or t.dtype is not self.grads[j][1].dtype
-                for t, j in zip(theirs, owned, strict=True)]):
+                for t, j in zip(theirs, self.shared, strict=True)]):
             return None
         copies = Copies([t._data for t in theirs])
-        for j, t in zip(owned, theirs, strict=True):
+        for j, t in zip(self.shared, theirs, strict=True):
             leaf, grad, i, k = self.grads[j]
             t._data, self.grads[j] = grad._data, (leaf, t, i, k)
         copies.arrays = [t._data for t in theirs]
@@ -274,11 +267,11 @@ class Program:
         ROUNDING if steps were fused and no number differs by more. Keeps the state that Python has left."""
         if (theirs := self._adopt()) is None:
             return "a gradient"
-        ends, adopted = list(zip(tensors_in(self.result), tensors_in(result), strict=False)), {*self._adoptable()}
+        ends = zip(tensors_in(self.result), tensors_in(result), strict=False)
         pairs: list[tuple[np.ndarray, Any]] = [(a._data, b._data) for a, b in ends if self.standins[id(a)][0] == "made"]
         pairs += [(grad._data, getattr((leaf if k is None else tensors[k]).grad, "_data", None))
                   for j, (leaf, grad, i, k) in enumerate(self.grads)
-                  if grad is not None and i is None and j not in adopted]
+                  if grad is not None and i is None and j not in self.shared]
         pairs += [(self.inputs[k], tensors[k]._data) for k in self.changed]
         give_back(sum([x.nbytes for x in self.own]))  # memory that Python has freed makes room for the program
         if not self.held:  # it was never replayed
@@ -295,16 +288,14 @@ class Program:
         try:
             self.replay()
         except Exception as error:
-            if self.level == PLAIN:
-                raise
-            wrong = str(error) or repr(error)  # faster code is optional
+            wrong = str(error) or repr(error)
         finally:
             for mine, x in gradients:
                 x[...] = mine
             found = after.restored(self.scales) + theirs.restored(self.scales, "a gradient of shape {}")
         found += [(apart(x, y, self.scales, f"result {i}"), f"a result of shape {x.shape}")
                   for i, (x, y) in enumerate(pairs)]
-        least = OTHER if self.level == FUSED else SAME + 1
+        least = OTHER if self.fuse else SAME + 1
         wrong = wrong or next((what for how, what in found if how >= least), "")
         return wrong or (ROUNDING if any([how > SAME for how, _ in found]) else "")
 
@@ -327,18 +318,18 @@ class Program:
         return "\n".join(lines)
 
 
-def proved(make: Callable[[int], Program], prove: Callable[[Program], str], fuse: bool) -> Program:
+def proved(make: Callable[[bool], Program], prove: Callable[[Program], str], fuse: bool) -> Program:
     """The fastest program of a tape that has Python's results. Raises Refused if there is none."""
     rejected: list[str] = []
-    for level in (FUSED, EXACT, PLAIN) if fuse else (EXACT, PLAIN):
+    for fused in (True, False) if fuse else (False,):
         try:
-            program = make(level)
+            program = make(fused)
         except Unsuited as error:
             raise Refused(str(error)) from None
         wrong = prove(program)
-        if wrong == ROUNDING:  # then the plain one, equal to the bit, tells whether the tape is complete
+        if wrong == ROUNDING:  # then the other one, equal to the bit, tells whether the tape is complete
             program.release()
-            wrong = prove(make(PLAIN))
+            wrong = prove(make(False))
             if wrong:
                 break
             program.adopt()

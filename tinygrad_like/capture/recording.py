@@ -113,7 +113,7 @@ def _made(self: capture, kind: Kind, tape: Tape, before: Saved, result: Any, inp
             raise Refused("it returns or keeps a list, a dict or an object that was there before, or one of them twice"
                           "; return a copy")
         kind.program = proved(
-            lambda level: Program(tape, inputs, both, level, world.tensors),
+            lambda fuse: Program(tape, inputs, both, fuse, world.tensors),
             lambda program: program.differs(before, both, inputs), self.fuse)
     except Refused as error:
         return self.stop(kind, str(error), result)
