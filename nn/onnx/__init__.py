@@ -285,7 +285,7 @@ class Trace(Listener):
 
     def effect(self, name: str, function: Callable, arguments: Sequence[Any], writes: Sequence[np.ndarray]) -> None:
         """An in-place change; array[...] = value is a node if the inputs are involved."""
-        if not self.inside and name != "statistics" and self.follows(*arguments):  # an exported model reads none
+        if writes and not self.inside and name != "statistics" and self.follows(*arguments):  # it reads none
             if function is not operator.setitem or arguments[1] is not Ellipsis:
                 raise NotImplementedError(f"onnx.export: {name} changes a part of a Tensor at {user_line()}, which "
                                           "has no ONNX node here; write it with where, cat or stack")

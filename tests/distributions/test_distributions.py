@@ -264,15 +264,17 @@ def test_checks_can_be_turned_off():
 def test_a_captured_function_checks_values():
     @capture
     def f(x):
-        return (D.Categorical(x.softmax(-1)).log_prob(Tensor(1)) + D.Normal(x, x.exp()).log_prob(x).sum()
-                + D.Uniform(0.0, 2.0).log_prob(x).sum())
+        return (D.Categorical(x.softmax(-1)).log_prob(Tensor(1)) + D.Normal(x, 2 - x).log_prob(x).sum()
+                + D.Uniform(0.0, 3.0).log_prob(x).sum())
 
-    with pytest.raises(ValueError, match="Uniform.log_prob: a value must be from 0.0 to 2.0, got -2"):
-        f(Tensor([1.0, -2.0]))
-    for _ in range(5):
-        x = Tensor.rand(4)
-        assert f(x).item() == pytest.approx(f.function(x).item())
-    assert f.programs and "not captured" not in str(f)
+    for _ in range(2):  # recorded, and replayed
+        with pytest.raises(ValueError, match="Normal: scale must be above 0, got -1"):
+            f(Tensor([1.0, 3.0]))
+        with pytest.raises(ValueError, match="Uniform.log_prob: a value must be from 0.0 to 3.0, got -2"):
+            f(Tensor([1.0, -2.0]))
+        for x in Tensor.rand(5, 2):
+            assert f(x).item() == pytest.approx(f.function(x).item())
+        assert f.programs and "not captured" not in str(f)
 
 
 def test_users_may_define_distributions():

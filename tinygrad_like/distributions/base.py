@@ -9,10 +9,19 @@ from typing import Any
 import numpy as np
 
 from .. import random
+from ..core.listener import effect
 from ..core.tensor import Tensor, wrap
 from ..ops.axes import plain_shape
 from ..transforms.switches import no_grad
 from . import constraints
+
+
+def _check(x: np.ndarray, constraint: constraints.Constraint, what: str) -> None:
+    held = np.asarray(constraint.holds(x))
+    if not held.all():
+        wrong = (x[~held] if held.shape == x.shape[:held.ndim] else x).tolist()
+        raise ValueError(f"{what} must be {constraint.words}, got {wrong[0] if isinstance(wrong, list) else wrong}; "
+                         "validate_args=False skips this check")
 
 
 class Distribution:
@@ -130,11 +139,7 @@ class Distribution:
         """Raise ValueError unless the constraint holds everywhere."""
         if x.ndim < constraint.event_dim:
             raise ValueError(f"{type(self).__name__}{what} needs {constraint.event_dim} axes, got shape {x.shape}")
-        held = np.asarray(constraint.holds(x._data))
-        if not held.all():
-            wrong = (x._data[~held] if held.shape == x.shape[:held.ndim] else x._data).tolist()
-            raise ValueError(f"{type(self).__name__}{what} must be {constraint.words}, got "
-                             f"{wrong[0] if isinstance(wrong, list) else wrong}; validate_args=False skips this check")
+        effect("a check", _check, x._data, constraint, f"{type(self).__name__}{what}", writes=())
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(batch_shape={self.batch_shape}, event_shape={self.event_shape})"
