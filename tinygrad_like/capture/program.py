@@ -154,28 +154,20 @@ class Program:
         return getrefcount(self.own[0]) <= self.held and sum(map(getrefcount, self.arrays)) <= self.views
 
     def __call__(self, tensors: Sequence[Tensor]) -> Any:
-        for k in self.needed:
-            self.inputs[k][...] = tensors[k]._data
-        added = [(mine, leaf.grad, changes) for leaf, mine, changes in self.accumulated]
-        for mine, grad, _ in added:
-            mine[...] = grad._data
+        given = [(self.inputs[k], tensors[k], k in self.changed) for k in self.needed]
+        given += [(mine, leaf.grad, changes) for leaf, mine, changes in self.accumulated]
+        for mine, t, _ in given:
+            mine[...] = t._data
         if self.touched:
             now = tick()
             for t in self.touched:
-                cell = t.version
-                if cell is None or cell.split:
-                    t.shared_version().change(now)
-                else:
-                    cell[0] = now
+                (t.version or t.shared_version()).change(now)
         self._keep_gradients()
         self.replay()
-        for k in self.changed:
-            tensors[k]._data[...] = self.inputs[k]
-            tensors[k].touch()
-        for mine, grad, changes in added:
+        for mine, t, changes in given:
             if changes:
-                grad._data[...] = mine
-                grad.touch()
+                t._data[...] = mine
+                t.touch()
         self._give_gradients(tensors)
         return self.copied(tensors)
 
