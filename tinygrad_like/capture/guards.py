@@ -31,7 +31,7 @@ class Question(NamedTuple):
 
 _QUESTIONS = {
     "length": Question("len({})", len), "parts": Question("[*{}]", list), "result": Question("{}()", lambda x: x()),
-    "ids": Question("[*map(id, {})]", lambda x: [*map(id, x)]), "lasts": Question("{}()", lambda x: x(), own=True)}
+    "ids": Question("[*map(id, {})]", lambda x: [*map(id, x)])}
 WITHOUT_GRADIENT = Question("{}._grad is None", lambda t: t._grad is None, own=True)
 
 
@@ -59,18 +59,6 @@ class Place(NamedTuple):
             setattr(self.where, self.key, value)
 
 
-class Uncleared:
-    """Whether a functools cache has been neither cleared nor extended since this object was created."""
-
-    def __init__(self, cached: Any):
-        self.cached, self.last = cached, cached.cache_info()
-
-    def __call__(self) -> bool:
-        now, last = self.cached.cache_info(), self.last
-        self.last = now if last and now.hits >= last.hits and now[1:] == last[1:] else None
-        return self.last is not None
-
-
 class Guards:
     """The values in all watched places; `what` names the first that has changed."""
 
@@ -79,7 +67,6 @@ class Guards:
         self.tensors: list[Tensor] = []
         self.kept: list[Any] = []  # parts of sets, and keys
         self.bound: list[Place] = []  # places with another Tensor in each call
-        self.optimizers: dict[int, Any] = {}
         self.left: list[tuple[Place, Any]] = []  # flags that the function has just changed
         self.what, self.replaced = "", False  # whether an object was replaced by another
         self.moved: Place | None = None  # a place with another Tensor

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import _lru_cache_wrapper, lru_cache, partial
 from threading import get_ident
-from types import FrameType, FunctionType, MethodType, ModuleType
+from types import FrameType, FunctionType, MethodType
 from typing import Any
 
 from ..environment import around_compiling
@@ -24,21 +24,12 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__
 _PURE = frozenset("_abc _collections _collections_abc _functools _operator _py_abc _weakrefset abc builtins cmath "
                   "collections contextlib copy copyreg dataclasses enum functools importlib itertools math numbers "
                   "operator re string types typing warnings".split())  # their functions read only arguments
-_IMPURE = frozenset("breakpoint compile eval exec fromfile get_printoptions geterr globals hash id import_module "
-                    "input open print reload __import__".split())  # of others
+_IMPURE = frozenset("asdict astuple breakpoint compile eval exec fromfile get_printoptions geterr globals hash id "
+                    "import_module input open print reload replace __import__".split())  # of others
 _FILES = "numpy.random", "numpy.lib._npyio", "numpy.lib.npyio", "numpy.lib._datasource", "numpy.lib._format"
 _OPTIM = os.path.join(_ROOT, "optim", "")
 _LAYERS = os.path.join(_ROOT, "nn", ""), _OPTIM
 _READERS = frozenset("get_lr get_last_lr lr rate state_dict steps".split())  # methods of weak references and the like
-_SIGNS = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "@": "matmul", "**": "pow", "//": "floordiv", "%": "mod"}
-_OPERATORS: dict[str, tuple[str, ...]] = {
-    sign: (f"__{name}__", f"__r{name}__", f"__i{name}__") for sign, name in _SIGNS.items()}
-_OPERATORS |= {"<": ("__lt__", "__gt__"), ">": ("__gt__", "__lt__"), "<=": ("__le__", "__ge__"), "!=": ("__ne__",),
-               ">=": ("__ge__", "__le__"), "==": ("__eq__",), "GET_ITER": ("__iter__",),
-               "CONTAINS_OP": ("__contains__",), "UNARY_NOT": ("__bool__",),
-               "UNARY_NEGATIVE": ("__neg__",), "BINARY_SUBSCR": ("__getitem__",), "STORE_SUBSCR": ("__setitem__",)}
-_CALLS = frozenset("abs bool float int iter len round".split())  # builtins that ask for a method of their name
-_WHOLE = frozenset("asdict astuple replace".split())  # of dataclasses: they read all attributes
 _COMPUTED = frozenset("delattr dir getattr hasattr setattr vars".split())
 
 
@@ -53,26 +44,26 @@ def _places() -> tuple[tuple[str, int], ...]:
 
 
 @lru_cache(None)
-def owner_of_file(file: str) -> int:
-    """The owner of a file's code; an installed package counts as the user's."""
-    if file.startswith("<frozen "):
-        return PYTHON
+def _owner_of_file(file: str) -> int:
     file = os.path.abspath(file)
     return next((owner for place, owner in _places() if file.startswith(place)), USERS)
 
 
-def owner_of(module: ModuleType | None) -> int:
-    """The owner of a module; one without a file is Python's if Python knows its origin."""
-    if module is None:
-        return USERS
-    own = vars(module)  # a module may have a __getattr__
-    if own.get("__file__") is not None:
-        return owner_of_file(own["__file__"])
-    return PYTHON if own.get("__spec__") is not None and own.get("__name__") != "__main__" else USERS
+def owner_of(variables: dict[str, Any], file: str | None = None) -> int:
+    """The owner of code with these globals, from this file; an installed package counts as the user's. Code without a
+    file is Python's if Python knows its module's origin."""
+    name = str(variables.get("__name__", ""))
+    if file is None or file[:1] == "<":  # generated code, perhaps without a __name__ of its own
+        variables = variables if "__spec__" in variables else vars(sys.modules[name]) if name in sys.modules else {}
+        file = variables.get("__file__")
+    if file is not None:
+        return _owner_of_file(file)
+    known = variables.get("__spec__") is not None and name != "__main__"
+    return PYTHON if known or name.startswith("namedtuple_") else USERS
 
 
 def owner_of_class(of: type) -> int:
-    return owner_of(sys.modules.get(of.__module__)) if of.__flags__ & 1 << 9 else PYTHON  # made by a class statement
+    return owner_of({"__name__": of.__module__}) if of.__flags__ & 1 << 9 else PYTHON  # made by a class statement
 
 
 def pure(module: str | None) -> bool:
@@ -84,32 +75,25 @@ def pure(module: str | None) -> bool:
 
 @lru_cache(None)
 def names_in(code: Code) -> tuple[frozenset[str], frozenset[str], frozenset[tuple[str, str]], frozenset[str]]:
-    """The names that code looks up as variables; all that it may use of objects, also in getattr(x, "name") and by
-    operators; pairs of names of which the second is looked up in what the first gave; and modules that it imports."""
+    """The names that code looks up as variables; all that it may use of objects, also in getattr(x, "name"); pairs of
+    names of which the second is looked up in what the first gave; and modules that it imports."""
     variables, pairs, modules, before = set[str](), set[tuple[str, str]](), set[str](), ""
-    operators, constant = set[str](), tuple[str, ...]()
+    names = {*code.co_names}
     for step in dis.get_instructions(code):
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
             variables.add(step.argval)
         if step.opname == "IMPORT_NAME":
             modules.add(step.argval)
-        for sign in (step.opname, step.argrepr, step.argrepr.rstrip("=")):
-            operators.update(_OPERATORS.get(sign, ()))
-        if "JUMP" in step.opname and step.opname.endswith(("TRUE", "FALSE", "POP")):
-            operators.add("__bool__")
-        if step.opname == "LOAD_CONST" and isinstance(step.argval, tuple):
-            constant = step.argval
-        if step.opname == "MATCH_CLASS":
-            operators.update(("__match_args__", *constant))  # the attributes of a pattern
+        if step.opname == "MATCH_CLASS" and step.arg:
+            names.add("__match_args__")  # attributes by their positions in a pattern
         if step.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM") and before:
             pairs.add((before, step.argval))
         if step.opname not in ("CACHE", "PRECALL", "EXTENDED_ARG"):
             named = step.opname.startswith(("LOAD_", "IMPORT_")) and isinstance(step.argval, str)
             before = step.argval if named else ""
-    constants = {part for x in code.co_consts if isinstance(x, str) for part in x.split(".") if part.isidentifier()}
-    operators.update([f"__{name}__" for name in _CALLS & variables], _OPERATORS["+"] if "sum" in variables else ())
-    return (frozenset(variables), frozenset({*code.co_names, *constants, *operators}), frozenset(pairs),
-            frozenset(modules))
+    texts = [x for c in code.co_consts for x in (c if isinstance(c, tuple) else [c]) if isinstance(x, str)]
+    names.update(part for x in texts for part in x.split(".") if part.isidentifier())
+    return frozenset(variables), frozenset(names), frozenset(pairs), frozenset(modules)
 
 
 @lru_cache(None)
@@ -128,7 +112,7 @@ def _of_user(function: Any) -> bool:
     if not isinstance(function, FunctionType):
         return callable(function) and owner_of_class(type(function)) == USERS
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    return owner_of_file(function.__code__.co_filename) == USERS or any(map(_of_user, cells))
+    return owner_of(function.__globals__, function.__code__.co_filename) == USERS or any(map(_of_user, cells))
 
 
 @contextmanager
@@ -161,14 +145,14 @@ class Trace:
     def __init__(self) -> None:
         self.ran: dict[Code, dict[str, Any]] = {}  # user code, with its globals
         self.own: dict[Code, dict[str, Any]] = {}  # code of layers, optimizers, and functions that the user calls
-        self.unknown, self.computed = "", False
+        self.unknown = ""
         self.aside = 0  # depth of calls by an import or the garbage collector, which are not part of a step
         self.asked: set[str] = set()  # names passed to getattr() and the like
         self.owners: dict[Code, int] = {}
 
     @contextmanager
     def on(self) -> Iterator[None]:
-        """Watch this thread in a `with` block, except in numba's compiler."""
+        """Watch this thread in a `with` block, except while kernels are compiled."""
         outer, off, thread = sys.getprofile(), list[Any](), get_ident()
         self.aside = 0
 
@@ -185,23 +169,21 @@ class Trace:
         def resume(*_: Any) -> None:
             sys.setprofile(off.pop())
 
-        with _while_compiling(pause, resume):
-            gc.callbacks.insert(0, collects)  # around all others
-            gc.callbacks.append(collected)
-            sys.setprofile(self._event)
-            try:
-                yield
-            finally:
-                sys.setprofile(outer)
-                gc.callbacks.remove(collects)
-                gc.callbacks.remove(collected)
+        around_compiling.append((pause, resume))
+        gc.callbacks.insert(0, collects)  # around all others
+        gc.callbacks.append(collected)
+        sys.setprofile(self._event)
+        try:
+            yield
+        finally:
+            sys.setprofile(outer)
+            gc.callbacks.remove(collects)
+            gc.callbacks.remove(collected)
+            around_compiling.remove((pause, resume))
 
     def _owner(self, frame: FrameType) -> int:
-        if (owner := self.owners.get(code := frame.f_code)) is None:
-            name = frame.f_globals.get("__name__", "")
-            module = sys.modules.get(name) if code.co_filename[:1] == "<" else None
-            owner = self.owners[code] = owner_of(module) if module is not None else (
-                PYTHON if name.startswith("namedtuple_") else owner_of_file(code.co_filename))
+        if (owner := self.owners.get(frame.f_code)) is None:
+            owner = self.owners[frame.f_code] = owner_of(frame.f_globals, frame.f_code.co_filename)
         return owner
 
     def _event(self, frame: FrameType, event: str, function: Any) -> None:
@@ -222,8 +204,6 @@ class Trace:
                     self.own.setdefault(code, frame.f_globals)
                     if _reads_counts(frame):
                         self._note(f"it reads what changes from call to call, by {code.co_qualname}", back)
-                elif code.co_name in _WHOLE:
-                    self.computed = True
                 elif not pure(frame.f_globals.get("__name__")) or code.co_name in _IMPURE:
                     self._note(f"it calls {frame.f_globals.get('__name__')}.{code.co_qualname}", back)
             elif owner == OURS and code.co_filename.startswith(_LAYERS) and code.co_name[:1] != "_":
@@ -236,11 +216,12 @@ class Trace:
                 asked = [step.argval for step in _before_call(frame.f_code, frame.f_lasti)
                          if step.opname == "LOAD_CONST" and isinstance(step.argval, str)]
                 self.asked.update(asked)
-                self.computed = self.computed or not asked
+                if not asked:
+                    self._note(f"it calls {name} with a name that it computes", frame)
             elif not pure(function.__module__) or name in _IMPURE and function.__module__ in ("builtins", "numpy"):
                 self._note(f"it calls {function.__module__}.{name}", frame)
-        elif type(of) is str and name in ("format", "format_map"):
-            self.computed = self.computed or "." in of  # it may name attributes
+        elif type(of) is str and name in ("format", "format_map") and "." in of:  # it may name attributes
+            self._note(f"it calls {name} of a str", frame)
         elif isinstance(of, type):
             if name in ("__subclasses__", "mro") or not pure(of.__module__) and owner_of_class(of) == PYTHON:
                 self._note(f"it calls {of.__module__}.{of.__name__}.{name}", frame)
@@ -249,28 +230,3 @@ class Trace:
 
     def _note(self, what: str, frame: FrameType) -> None:
         self.unknown = self.unknown or f"{what}, at {user_line(frame)}; do that outside, and pass what comes of it"
-
-
-@contextmanager
-def _while_compiling(pause: Any, resume: Any) -> Iterator[None]:
-    """In a `with` block, call these when a kernel, or a function of the user's, begins and ends to be compiled."""
-    around_compiling.append((pause, resume))
-    listener = None
-    if "numba" in sys.modules:
-        from numba import core
-
-        class Compiling(core.event.Listener):
-            def on_start(self, _: Any) -> None:
-                pause()
-
-            def on_end(self, _: Any) -> None:
-                resume()
-
-        listener = Compiling()
-        core.event.register("numba:compile", listener)
-    try:
-        yield
-    finally:
-        around_compiling.remove((pause, resume))
-        if listener is not None:
-            core.event.unregister("numba:compile", listener)

@@ -59,7 +59,7 @@ def fits(declared: str, nonempty: str = "") -> Callable:
               for _, n, _ in inputs for what in ("shape", "dtype")]
     values += [f"{n} if type({n}) is int else repr({n})" for n in options]
     names = [*[n.strip("?") for _, n, _ in inputs], *options]
-    return eval(f"lambda {', '.join(names)}: judged({', '.join(values)})", {"judged": judged})
+    return eval(f"lambda {', '.join(names)}: judged({', '.join(values)})", {"judged": judged, "__name__": __name__})
 
 
 def _misfit(name: str, shape: tuple[int, ...], forms: list[str], sizes: dict[str, tuple[int, str]]) -> str | None:
