@@ -38,6 +38,8 @@ _UNCHANGING = (Generator, np.ufunc, types.MethodDescriptorType, types.WrapperDes
 _WRAPPERS = types.MethodType, partial, property, cached_property, staticmethod, classmethod
 _WRAPPED = "__func__", "__self__", "func", "args", "keywords", "fget", "fset", "__wrapped__"
 _NUMBERS = int, float
+_OPEN = "builtins.object", "types.SimpleNamespace", "argparse.Namespace"
+_BASES = "abc", "collections.abc", "contextlib", "enum", "typing"
 
 
 class World(Guards):
@@ -49,6 +51,7 @@ class World(Guards):
         self.without = before.without_gradients() if before is not None else {}
         self.trace, self.places, self.unknown, self.effects = trace, places, "", effects
         self.seen: dict[int, Any] = {}
+        self.ran = {id(code) for code in (*trace.ran, *trace.own)}
         self.names, self.classes, self.pairs = set[str](), dict[Any, Any](), dict[str, set[str]]()
         for code in trace.ran:
             _, names, pairs, _ = names_in(code)
@@ -131,7 +134,7 @@ class World(Guards):
 
     def _object(self, value: Any, name: str) -> None:
         kind = type(value)
-        owners = {owner_of_class(k) for k in kind.__mro__ if not _harmless(k)}
+        owners = {owner_of_class(k) for k in kind.__mro__ if not _harmless(k, kind)}
         if isinstance(value, tuple) and hasattr(kind, "_fields") and not hasattr(value, "__dict__"):
             self.follow(tuple(value), name)
         elif not owners <= {OURS, USERS} or hasattr(kind, "__next__") or any(
@@ -263,8 +266,7 @@ class World(Guards):
 
     def _class(self, of: type, name: str) -> None:
         """What the code names, functions that ran, and a user's operators, in a class and its bases."""
-        if type(of) is not type and owner_of_class(type(of)) == USERS:
-            self.follow(type(of), type(of).__name__)
+        self.follow(type(of), type(of).__name__)
         if isinstance(of, ABCMeta):
             self.ask("result", get_cache_token, "what is registered with abstract classes")
         for k in of.__mro__:
@@ -277,14 +279,11 @@ class World(Guards):
                 self.entries.append((k, "__mro__", k.__mro__, f"the bases of {k.__name__}"))
                 self.entries += [(k, key, getattr(k, key), key) for key in self.names & {"__name__", "__qualname__"}]
             for key, value in list(own.items()):
-                operator = owner == USERS and key[:2] == "__" and callable(value)
-                if key in self.names or operator or self._ran(value):
+                f = value.__func__ if isinstance(value, staticmethod | classmethod) else value
+                if key in self.names or isinstance(value, Op) or (
+                        isinstance(f, types.FunctionType) and id(f.__code__) in self.ran or
+                        owner == USERS and key[:2] == "__" and callable(value)):
                     self.at(own, key, value, f"{k.__name__}.{key}", follow=owner == USERS)
-
-    def _ran(self, value: Any) -> bool:
-        functions = [getattr(value, part, None) for part in ("fget", "fset", "__func__")] + [value]
-        codes = [getattr(f, "__code__", None) for f in functions]
-        return isinstance(value, Op) or any([code in self.trace.ran or code in self.trace.own for code in codes])
 
     def _module(self, module: types.ModuleType, name: str) -> None:
         own = vars(module)
@@ -356,8 +355,6 @@ def _dies(value: Any) -> bool:
         not isinstance(value, Tensor | type))
 
 
-def _harmless(kind: type) -> bool:
-    """Whether a Python class, as a base, adds nothing to an object but what a program puts into it."""
-    of = kind.__module__
-    return kind in (object, types.SimpleNamespace) or of in ("abc", "argparse", "typing", "contextlib", "enum") or (
-        of == "collections.abc" and kind.__name__ not in dir(builtins))
+def _harmless(base: type, kind: type) -> bool:
+    """Whether a class adds nothing to its objects, of this kind, but what a program puts into them."""
+    return f"{base.__module__}.{base.__qualname__}" in _OPEN or base is not kind and base.__module__ in _BASES
