@@ -19,7 +19,7 @@ from ..environment import around_compiling
 from ..errors import user_line
 
 Code: Any = type((lambda: 0).__code__)  # the code of a function
-OURS, NUMPY, PYTHON, USERS = range(4)
+OURS, PYTHON, USERS = range(3)
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _PURE = frozenset("_abc _collections _collections_abc _functools _operator _py_abc _weakrefset abc builtins cmath "
                   "collections contextlib copy copyreg dataclasses enum functools importlib itertools math numbers "
@@ -38,7 +38,7 @@ def _places() -> tuple[tuple[str, int], ...]:
     """Folders, and the owner of the code there."""
     own = [(os.path.join(_ROOT, name, ""), OURS) for name in ("tinygrad_like", "nn", "optim")]
     installed = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
-    packages = [(os.path.join(path, name, ""), NUMPY) for path in installed for name in ("numpy", "numba", "llvmlite")]
+    packages = [(os.path.join(path, name, ""), PYTHON) for path in installed for name in ("numpy", "numba", "llvmlite")]
     return (*own, *packages, *[(os.path.join(path, ""), USERS) for path in installed],
             (os.path.join(sysconfig.get_path("stdlib"), ""), PYTHON))
 
@@ -132,11 +132,8 @@ def unwatched(function: Any) -> Iterator[None]:
 
 def _reads_counts(frame: FrameType) -> bool:
     """Whether a call reads numbers that a program goes on counting."""
-    code = frame.f_code
-    if not code.co_filename.startswith(_OPTIM):
-        return False
-    key = frame.f_locals.get("key") if code.co_name == "__getitem__" else None
-    return code.co_name in _READERS or isinstance(key, str) and key == "step"
+    code, key = frame.f_code, frame.f_locals.get("key")
+    return code.co_filename.startswith(_OPTIM) and (code.co_name in _READERS or type(key) is str and key == "step")
 
 
 class Trace:
@@ -157,10 +154,8 @@ class Trace:
         self.aside = 0
 
         def collects(phase: str, _: Any) -> None:
-            self.aside += phase == "start" and get_ident() == thread
-
-        def collected(phase: str, _: Any) -> None:
-            self.aside -= phase == "stop" and get_ident() == thread
+            if get_ident() == thread:
+                self.aside += 1 if phase == "start" else -1
 
         def pause(*_: Any) -> None:
             off.append(sys.getprofile())
@@ -170,15 +165,13 @@ class Trace:
             sys.setprofile(off.pop())
 
         around_compiling.append((pause, resume))
-        gc.callbacks.insert(0, collects)  # around all others
-        gc.callbacks.append(collected)
+        gc.callbacks.append(collects)
         sys.setprofile(self._event)
         try:
             yield
         finally:
             sys.setprofile(outer)
             gc.callbacks.remove(collects)
-            gc.callbacks.remove(collected)
             around_compiling.remove((pause, resume))
 
     def _owner(self, frame: FrameType) -> int:

@@ -23,8 +23,9 @@ from ..core.dispatch import Op
 from ..core.tensor import Tensor
 from ..dtypes import memory
 from ..random import Generator
+from .capture import capture
 from .guards import MISSING, WITHOUT_GRADIENT, Guards, Place, Question, attributes_of, get, is_zero
-from .pytree import FIELDS, PLAIN, holds_only_tensors, parts_of, tensors_in
+from .pytree import FIELDS, PLAIN, holds_only_tensors, parts_of, parts_within, tensors_in
 from .trace import OURS, PYTHON, USERS, Code, Trace, names_in, owner_of, owner_of_class, pure
 
 _LONG, _BYTES = 1000, 2**16  # most entries of a list or dict, and most bytes of an array, that are compared
@@ -35,8 +36,10 @@ _DESCRIPTORS: Any = types.GetSetDescriptorType, types.MemberDescriptorType
 _OF_FUNCTIONS = {key for key, x in vars(types.FunctionType).items() if isinstance(x, _DESCRIPTORS)}  # such as __name__
 _UNCHANGING = (Generator, np.ufunc, types.MethodDescriptorType, types.WrapperDescriptorType, *_DESCRIPTORS,
                types.NotImplementedType, types.EllipsisType, Code, _Getter, _OfNumpy, np.generic, np.dtype, slice)
-_WRAPPERS = types.MethodType, partial, property, cached_property, staticmethod, classmethod
-_WRAPPED = "__func__", "__self__", "func", "args", "keywords", "fget", "fset", "__wrapped__"
+_WRAPPERS = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType, partial, property, cached_property,
+             staticmethod, classmethod, capture)
+_WRAPPED = "__func__", "__self__", "func", "args", "keywords", "fget", "fset", "function"
+_OF_TENSORS = {"_data": "the array", "requires_grad": "requires_grad", "_hooks": "the hooks", "_after": "the hooks"}
 _NUMBERS = int, float
 _OPEN = "builtins.object", "types.SimpleNamespace", "argparse.Namespace"
 _BASES = "abc", "collections.abc", "contextlib", "enum", "typing"
@@ -59,21 +62,22 @@ class World(Guards):
             for first, second in pairs:
                 self.pairs.setdefault(first, set()).add(second)
             if whole := names & {"__dict__", "__match_args__"}:
-                self.unknown = (f"{code.co_qualname}, at {code.co_filename}:{code.co_firstlineno}, reads attributes by "
-                                f"{min(whole)}; name them")
+                self._refuse(f"{code.co_qualname}, at {code.co_filename}:{code.co_firstlineno}, reads attributes by "
+                             f"{min(whole)}; name them")
         self.inner = False  # whether the user's code does not read what is followed
         self.counted = False  # whether each replay reads the numbers in what is followed
         self.found: set[Code] = set()  # the code of functions that were met
         self.follow(function, getattr(function, "__name__", "it"))
         self.follow(Tensor, "Tensor")
-        for value in arguments:
-            self._argument(value)
+        for value in parts_within(arguments):
+            if not isinstance(value, Tensor):  # `structure` compares the parts
+                self.follow(value if parts_of(value) is None else type(value), "an argument")
         for code, globals_ in trace.ran.items():
             self._variables(code, globals_)
         for code in trace.ran.keys() - self.found:
             if code.co_freevars:
-                self.unknown = self.unknown or (f"it calls {code.co_qualname}, a function that was made elsewhere and "
-                                                "that no variable leads to; call it outside")
+                self._refuse(f"it calls {code.co_qualname}, a function that was made elsewhere and that no variable "
+                             "leads to; call it outside")
         for code, globals_ in trace.own.items():
             self._own_code(code, globals_)
         self.bind()
@@ -81,16 +85,6 @@ class World(Guards):
         self.entries = [(where, key, _weak(value) if _dies(value) else value, name)
                         for where, key, value, name in sorted(self.entries, key=lambda e: type(e[1]) is Question)]
         self.seen, self.classes, self.trace = {}, {}, None  # type: ignore[assignment]  # they would keep objects alive
-
-    def _argument(self, value: Any) -> None:
-        """Follow an argument; of a tuple, list, dict or dataclass only the parts, which `structure` compares."""
-        if (parts := parts_of(value)) is None:
-            if not isinstance(value, Tensor):
-                self.follow(value, "an argument")
-            return
-        self.follow(type(value), type(value).__name__)
-        for _, part in parts:
-            self._argument(part)
 
     # From one thing to the next ---------------------------------------------------------------------------------------
 
@@ -109,28 +103,26 @@ class World(Guards):
             self._class(value, name)
         elif isinstance(value, types.ModuleType):
             self._module(value, name)
-        elif isinstance(value, types.BuiltinFunctionType | types.MethodWrapperType):
-            of = getattr(value, "__self__", None)
-            if of is not None and not isinstance(of, types.ModuleType):
-                self.follow(of, name)
-            elif not pure(getattr(value, "__module__", None)):
-                self._refuse(value, name)
         elif isinstance(value, _WRAPPERS):
+            if isinstance(value, types.BuiltinFunctionType) and not pure(value.__module__):
+                self._unknown(value, name)
             for part in _WRAPPED:
                 self.follow(getattr(value, part, None), name)
-            if isinstance(value, partial):
+            if isinstance(value, partial | capture):
                 self._attributes(value, name)
         elif isinstance(value, np.ndarray):
             self._array(value, name)
         else:
             self._object(value, name)
 
-    def _refuse(self, value: Any, name: str) -> None:
+    def _refuse(self, why: str) -> None:
+        self.unknown = self.unknown or why
+
+    def _unknown(self, value: Any, name: str) -> None:
         kind = type(value)
         where = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
-        self.unknown = self.unknown or (
-            f"{name} is a {where}{kind.__qualname__}, of which nobody knows when it changes; do outside what needs it, "
-            "and pass what comes of it as an argument")
+        self._refuse(f"{name} is a {where}{kind.__qualname__}, of which nobody knows when it changes; do outside what "
+                     "needs it, and pass what comes of it as an argument")
 
     def _object(self, value: Any, name: str) -> None:
         kind = type(value)
@@ -139,10 +131,7 @@ class World(Guards):
             self.follow(tuple(value), name)
         elif not owners <= {OURS, USERS} or hasattr(kind, "__next__") or any(
                 [isinstance(vars(k).get("__getattribute__"), types.FunctionType) for k in kind.__mro__]):
-            return self._refuse(value, name)
-        elif kind.__name__ == "capture" and owners == {OURS}:
-            self._attributes(value, name)
-            return self.follow(value.function, name)
+            return self._unknown(value, name)
         else:
             self.entries.append((_weak(value), "__class__", kind, f"the class of {name}"))
             self._attributes(value, name, OURS in owners)
@@ -166,15 +155,11 @@ class World(Guards):
 
     def _tensor(self, t: Tensor, name: str) -> None:
         if owner_of_class(type(t)) != OURS:
-            self._refuse(t, name)
+            self._unknown(t, name)
         self.follow(type(t), type(t).__name__)
         self.tensors.append(t)
-        self.entries += [(t, "_data", t._data, f"the array of {name}"),
-                         (t, "requires_grad", t.requires_grad, f"{name}.requires_grad"),
-                         (t, "_hooks", t._hooks, f"the hooks of {name}"),
-                         (t, "_after", t._after, f"the hooks of {name}")]
-        for hooks in (t._hooks, t._after):
-            self.follow(hooks, f"the hooks of {name}")
+        for key, what in _OF_TENSORS.items():
+            self.at(t, key, getattr(t, key), f"{what} of {name}", follow=key != "_data")
         for key, value in list(vars(t).items()):
             if key not in FIELDS:
                 self.at(vars(t), key, value, f"{name}.{key}")
@@ -188,20 +173,20 @@ class World(Guards):
         if self.inner:  # state of one of this library's objects, which ops and effects read and write
             return
         if type(x) is not np.ndarray and owner_of_class(type(x)) == USERS:
-            self._refuse(x, name)
+            self._unknown(x, name)
         elif x.nbytes > _BYTES or x.dtype.hasobject:
-            self.unknown = self.unknown or (f"{name} is a large NumPy array, which it would take long to compare; make "
-                                            "a Tensor of it outside")
+            self._refuse(f"{name} is a large NumPy array, which it would take long to compare; make a Tensor of it "
+                         "outside")
         else:
-            self.ask("result", partial(_looks, x), f"the array {name}")
+            self.ask("result", lambda: (x.tobytes(), x.shape, x.dtype, x.flags.writeable), f"the array {name}")
 
     def _container(self, value: Any, name: str) -> None:
         kind = type(value)
         if len(value) > _LONG:
-            self.unknown = self.unknown or f"{name} has {len(value):,} entries, which it would take long to compare"
-            return
-        if kind in (set, frozenset):
-            self.ask("ids", value, name)
+            self._refuse(f"{name} has {len(value):,} entries, which it would take long to compare")
+        elif kind in (tuple, set, frozenset):
+            if kind is set:
+                self.ask("ids", value, name)
             for part in value:
                 self.follow(part, f"a part of {name}")
         elif kind in _DICTS:
@@ -217,9 +202,6 @@ class World(Guards):
             if isinstance(value, defaultdict) and not self.inner:
                 self.ask("result", partial(getattr, value, "default_factory"), name)
                 self.follow(value.default_factory, name)
-        elif kind is tuple:
-            for key, part in enumerate(value):
-                self.follow(part, f"{name}[{key}]")
         else:
             self.ask("length", value, f"the length of {name}")
             for key, part in enumerate(value):
@@ -237,7 +219,7 @@ class World(Guards):
                 if owner == PYTHON or owner == OURS and callable(get(cell, None)):  # as of functools, or of a hook
                     self.at(cell, None, get(cell, None), function.__name__, known=owner == OURS)
             return
-        self._found(code)
+        self.found |= _within(code)
         self.entries.append((function, "__code__", code, f"the code of {function.__name__}"))
         for key in ("__defaults__", "__kwdefaults__"):
             if getattr(function, key):
@@ -245,23 +227,14 @@ class World(Guards):
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             self.at(cell, None, get(cell, None), name)
 
-    def _found(self, code: Code) -> None:
-        """Note code whose variables are known, and the code within it."""
-        self.found.add(code)
-        for part in code.co_consts:
-            if isinstance(part, Code):
-                self._found(part)
-
     def _variables(self, code: Code, variables: dict[str, Any]) -> None:
         package = variables.get("__package__") or ""
         for name in names_in(code)[3]:
             for whole in (name, f"{package}.{name}"):
                 self.at(sys.modules, whole, sys.modules.get(whole, MISSING), name)
         for name in names_in(code)[0]:
-            if name in variables:
-                self.at(variables, name, variables[name], name)
-            else:
-                self.entries.append((variables, name, MISSING, name))
+            self.at(variables, name, variables.get(name, MISSING), name)
+            if name not in variables:
                 self.at(vars(builtins), name, vars(builtins).get(name, MISSING), name)
 
     def _class(self, of: type, name: str) -> None:
@@ -287,12 +260,11 @@ class World(Guards):
 
     def _module(self, module: types.ModuleType, name: str) -> None:
         own = vars(module)
-        attributes = self.pairs.get(name.rpartition(".")[2], set()) | self.trace.asked
+        attributes = self.pairs.get(name.rpartition(".")[2], set())
         if owner_of(own) == USERS:
             self.entries.append((module, "__class__", type(module), f"the class of {name}"))
             attributes = self.names | {"__getattr__"}
-        seconds = {second for seconds in self.pairs.values() for second in seconds} | self.trace.asked
-        for key in attributes & (seconds | own.keys()):
+        for key in attributes & own.keys() | self.trace.asked:
             self.at(own, key, own.get(key, MISSING), f"{module.__name__}.{key}")
 
     def _own_code(self, code: Any, variables: dict[str, Any]) -> None:
@@ -338,15 +310,12 @@ def _counts(value: Any) -> bool:
     return type(value) in (*_NUMBERS, str) or isinstance(value, np.floating)
 
 
-def _looks(x: np.ndarray) -> tuple:
-    return x.tobytes(), x.shape, x.dtype, x.flags.writeable
-
-
 def _weak(value: Any) -> Any:
-    try:
-        return weakref.ref(value)
-    except TypeError:
-        return value
+    return weakref.ref(value) if type(value).__weakrefoffset__ else value
+
+
+def _within(code: Code) -> set[Code]:
+    return {code}.union(*[_within(part) for part in code.co_consts if isinstance(part, Code)])
 
 
 def _dies(value: Any) -> bool:
