@@ -260,11 +260,11 @@ class World(Guards):
 
     def _module(self, module: types.ModuleType, name: str) -> None:
         own = vars(module)
-        attributes = self.pairs.get(name.rpartition(".")[2], set())
+        attributes = self.pairs.get(name.rpartition(".")[2], set()) | self.trace.asked
         if owner_of(own) == USERS:
             self.entries.append((module, "__class__", type(module), f"the class of {name}"))
-            attributes = self.names | {"__getattr__"}
-        for key in attributes & own.keys() | self.trace.asked:
+            attributes |= (self.names | {"__getattr__"}) & own.keys()
+        for key in attributes:
             self.at(own, key, own.get(key, MISSING), f"{module.__name__}.{key}")
 
     def _own_code(self, code: Any, variables: dict[str, Any]) -> None:
