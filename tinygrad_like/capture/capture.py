@@ -74,7 +74,7 @@ class Kind:
         if bound != self.bound:
             return None
         seen = tensors if self.first else inputs
-        return inputs if self.tape is None or self.tape.grounds.same(seen) else None
+        return inputs if self.tape is None or self.tape.same(seen) else None
 
     def _inputs(self, tensors: list[Tensor]) -> tuple[list[Tensor], Any]:
         """The program's inputs, those in places last; and the values in the places, for comparison."""
@@ -91,7 +91,7 @@ class Kind:
         """The difference that made the last call another kind."""
         if self.world is not None and self.world.what:
             return f"{self.world.what} is another one in each call; make it a Tensor, or pass it as one"
-        return "" if self.tape is None else self.tape.grounds.why
+        return "" if self.tape is None else self.tape.why
 
     def watch(self, world: World, tensors: list[Tensor]) -> list[Tensor]:
         """Make this the kind of calls in the world as it is now. Returns the inputs of their program."""

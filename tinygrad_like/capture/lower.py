@@ -159,7 +159,7 @@ def _kernels(step: Step, tape: Tape) -> list[Step]:
             if again.steps and all(s.call for s in again.steps) and [x.shape for x in results] == [
                     x.shape for x in step.outputs]:  # else it saves other values for its VJP
                 return [*again.steps, *[Step(step.name, call=loop(out, x)) for x, out in zip(
-                    map(again.noted, results), step.outputs, strict=True)]]
+                    map(tape.origins.noted, results), step.outputs, strict=True)]]
     except Exception:  # its memory may hold anything now, such as a matrix that is not positive definite
         pass
     return []

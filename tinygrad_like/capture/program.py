@@ -51,7 +51,7 @@ class Program:
             if id(t) not in self.source and t.requires_grad and t.node is not None and alive(t.node):
                 raise Refused("its result stands on a graph, for which backward may be called outside; return its "
                               "detach(), capture the whole step, or wrap it in no_grad")
-            if id(t) not in self.source and id(memory(tape.noted(t._data))) in lasting:
+            if id(t) not in self.source and id(memory(tape.origins.noted(t._data))) in lasting:
                 raise Refused("it returns or keeps a view of a Tensor that was there, or of a gradient; clone() it")
             if t._grad is not None and id(t) not in self.source:
                 raise Refused("its result has a gradient; return that as well")
@@ -60,7 +60,7 @@ class Program:
         self.written = changed & {id(memory(t._data)) for t in outside}  # of Tensors from outside
         self.touched = [t for t in {id(t): t for t in (*outside, *tape.leaves.values())}.values()
                         if id(memory(t._data)) in changed]
-        steps = self._planned([*[tape.noted(t._data) for t in tensors_in(result)], *arrays])
+        steps = self._planned([*[tape.origins.noted(t._data) for t in tensors_in(result)], *arrays])
         self.inputs = [*map(self.moved, tape.inputs)]
         # Leaves with gradients that it adds to or reads, memory for their numbers, and whether it changes these.
         self.accumulated = [(leaf, self.moved(grad._data), id(memory(grad._data)) in changed)
@@ -134,7 +134,7 @@ class Program:
         steps = joined(steps, pinned | kept, self.fuse)
         gradients = [grad._data for _, grad in tape.accumulated.values()]
         steps, self.own, moved = placed(steps, pinned, kept, [*tape.inputs, *gradients])
-        self.moved = lambda x: moved(tape.noted(x))
+        self.moved = lambda x: moved(tape.origins.noted(x))
         return steps
 
     # Replaying it ---------------------------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any
-from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -29,9 +28,8 @@ from ..errors import user_line
 from ..kernels import program
 from ..kernels.checks import Check
 from ..kernels.program import Call, Copy
-from .grounds import Grounds
 from .instructions import Step, as_arrays
-from .origins import FLAG, GRADIENT, INPUT, LASTING, UNKNOWN, Origins
+from .origins import FLAG, GRADIENT, INPUT, LASTING, UNKNOWN, Origins, sources
 from .plan import repointed
 from .trace import unwatched
 
@@ -59,13 +57,13 @@ class Tape(Listener):
         self.state: dict[int, np.ndarray] = {}  # memory that lasts from call to call and is written to
         self.log: list[tuple[str, Any]] = []  # what it has done, and the constants it met, as the tape before it
         self.different = ""  # the first difference between their logs
-        self.constants = WeakValueDictionary[int, np.ndarray]()  # what kernels read and nothing else knows
         self.leaves: dict[int, Any] = {}  # Tensors whose .grad the function sets
         self.gradients: dict[int, np.ndarray] = {}  # the arrays of these, as steps have them
         self.accumulated: dict[int, tuple] = {}  # leaves, with gradients that the function adds to
         self.effects: dict[int, Any] = {}  # objects whose methods are effects
         self.inside, self.trouble = False, ""  # whether an op runs; and why the tape cannot be replayed
-        self.grounds = Grounds()
+        self.grounds: list[tuple[Any, bytes]] = []  # inputs, by index, and memory that Python looks at, with its bytes
+        self.why = ""  # the reason for the last of these
 
     def __enter__(self) -> Tape:
         program.stop_trace()  # Ctrl-C may have left one: only one tape is open at a time
@@ -81,12 +79,8 @@ class Tape(Listener):
         program.stop_trace()
         self.flush()
         self._log("the end")
-        if any([id(x) in self.state for x, _ in self.grounds.found]):
-            self.trouble = self.trouble or self.grounds.why
-
-    def noted(self, x: np.ndarray) -> np.ndarray:
-        """An array as steps have it."""
-        return self.origins.noted(x)
+        if any([id(x) in self.state for x, _ in self.grounds]):
+            self.trouble = self.trouble or self.why
 
     def release(self) -> None:
         """Drop the steps, and all arrays but those that last, with which another tape is compared."""
@@ -163,7 +157,7 @@ class Tape(Listener):
             self._append(Step(name, call))
 
     def _append(self, step: Step) -> None:
-        self.steps.append(repointed(step, self.noted))
+        self.steps.append(repointed(step, self.origins.noted))
 
     # What is known ----------------------------------------------------------------------------------------------------
 
@@ -198,10 +192,10 @@ class Tape(Listener):
         for call in calls:
             for m in () if type(call) is Check else map(memory, call.reads()):
                 if id(m) not in written and self.origins.kind(m) == UNKNOWN:
-                    self.constants[id(m)] = m
-                    if self.before is not None and self.before.constants.get(id(m)) is m:
+                    if self.before is not None and self.before.origins.get(m):  # a constant of the kernel
                         self.origins.add(LASTING, m)
                     else:
+                        self.origins.meet(m)
                         enough = False
             written.update([id(memory(x)) for x in call.writes()])
         return enough and all([id(memory(x)) in written or self.origins.kind(x) != UNKNOWN for x in outputs])
@@ -248,9 +242,31 @@ class Tape(Listener):
         return [d for o in self.effects.values() for d in (
             vars(o), *getattr(getattr(o, "optimizer", o), "param_groups", ()))]
 
+    def hold(self, x: Any, why: str, remedy: str, outside: bool = False) -> bool:
+        """Whether to make the program for just these values of a Tensor or array. outside: only if they depend on no
+        argument. why, remedy: reported if they differ each time."""
+        if not self.inside:  # else the calls belong to the op that looks
+            self.flush()
+        if isinstance(x, Tensor):
+            self.know(x := x._data)
+        found = sources(self.origins, self.steps, self.origins.noted(x))
+        if found is None or outside and not found.keys().isdisjoint(self.input_of):
+            return False
+        self.why = f"{why}, which are others in each call, at {user_line()}; {remedy}"
+        for key, m in found.items():
+            on = [(i, x.tobytes()) for i, x in enumerate(self.inputs) if id(memory(x)) == key]
+            self.grounds += on or [(m, m.tobytes())]
+        return True
+
+    on_looked_at = hold
+
+    def same(self, inputs: Sequence[Tensor]) -> bool:
+        """Whether a call with these inputs starts with the same values that Python looked at."""
+        return all([(inputs[of]._data if type(of) is int else of).tobytes() == value for of, value in self.grounds])
+
     def observe(self, what: str, tensor: Any, remedy: str) -> None:
         what = f"it looks at values: {what.rstrip(',')}"
-        if not (self.inside or tensor is not None and self.grounds.hold(self, tensor, what, remedy, outside=True)):
+        if not (self.inside or tensor is not None and self.hold(tensor, what, remedy, outside=True)):
             self.end(what, remedy)
 
     def tell(self, event: str, *about: Any) -> Any:
@@ -278,9 +294,6 @@ class Tape(Listener):
         if not self.inside and id(m) in self.seen:
             self.end("a gradient is changed that is found elsewhere too", "set it to None before backward, or keep a "
                      "clone() of it")
-
-    def on_looked_at(self, x: Any, why: str, remedy: str) -> bool:
-        return self.grounds.hold(self, x, why, remedy)
 
 
 def _told(x: Any) -> str:

@@ -52,7 +52,7 @@ def record(self: capture, kind: Kind, tensors: list[Tensor], args: tuple, option
     outside = {id(t) for t, _ in gradients}
     tape.leaves = {key: t for key, t in tape.leaves.items() if key in outside or not (
         id(memory(t._data)) in tape.seen or tape.origins.kind(t._data) in (INPUT, MADE))}
-    tape.gradients = {key: tape.noted(t._grad._data) for key, t in tape.leaves.items() if t._grad is not None}
+    tape.gradients = {key: tape.origins.noted(t._grad._data) for key, t in tape.leaves.items() if t._grad is not None}
     kind.tries, effects = kind.tries + 1, {id(d) for d in tape.counted()}
     marked = next((f"it sets {name} of an argument" for t, marks in given for name, a in _marks(t).items()
                    if marks.get(name) is not a), "")
@@ -118,7 +118,7 @@ def _made(self: capture, kind: Kind, tape: Tape, before: Saved, result: Any, inp
     except Refused as error:
         return self.stop(kind, str(error), result)
     kind.program.names = [place.name for place in world.bound]
-    kind.tape, kind.first = tape if tape.grounds.found else None, False
+    kind.tape, kind.first = tape if tape.grounds else None, False
     return result
 
 
