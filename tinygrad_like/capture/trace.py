@@ -6,11 +6,12 @@ import dis
 import gc
 import inspect
 import os
+import re
 import sys
 import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import _lru_cache_wrapper, lru_cache, partial
+from functools import lru_cache, partial
 from threading import get_ident
 from types import FrameType, FunctionType, MethodType
 from typing import Any
@@ -58,8 +59,7 @@ def owner_of(variables: dict[str, Any], file: str | None = None) -> int:
         file = variables.get("__file__")
     if file is not None:
         return _owner_of_file(file)
-    known = variables.get("__spec__") is not None and name != "__main__"
-    return PYTHON if known or name.startswith("namedtuple_") else USERS
+    return PYTHON if variables.get("__spec__") is not None and name != "__main__" else USERS
 
 
 def owner_of_class(of: type) -> int:
@@ -69,8 +69,7 @@ def owner_of_class(of: type) -> int:
 def pure(module: str | None) -> bool:
     """Whether the results of a module's functions depend only on their arguments."""
     root = (module or "builtins").partition(".")[0]
-    known = root in _PURE or root.startswith("namedtuple_")
-    return known or root == "numpy" and not (module or "").startswith(_FILES)
+    return root in _PURE or root == "numpy" and not (module or "").startswith(_FILES)
 
 
 @lru_cache(None)
@@ -128,12 +127,6 @@ def unwatched(function: Any) -> Iterator[None]:
         yield
     finally:
         sys.setprofile(watching)
-
-
-def _reads_counts(frame: FrameType) -> bool:
-    """Whether a call reads numbers that a program goes on counting."""
-    code, key = frame.f_code, frame.f_locals.get("key")
-    return code.co_filename.startswith(_OPTIM) and (code.co_name in _READERS or type(key) is str and key == "step")
 
 
 class Trace:
@@ -195,7 +188,8 @@ class Trace:
             elif (back := frame.f_back) is not None and self._owner(back) == USERS:
                 if owner == OURS:
                     self.own.setdefault(code, frame.f_globals)
-                    if _reads_counts(frame):
+                    if code.co_filename.startswith(_OPTIM) and (code.co_name in _READERS or "step" in [
+                            x for x in frame.f_locals.values() if type(x) is str]):  # optimizer.state[p]["step"]
                         self._note(f"it reads what changes from call to call, by {code.co_qualname}", back)
                 elif not pure(frame.f_globals.get("__name__")) or code.co_name in _IMPURE:
                     self._note(f"it calls {frame.f_globals.get('__name__')}.{code.co_qualname}", back)
@@ -213,13 +207,12 @@ class Trace:
                     self._note(f"it calls {name} with a name that it computes", frame)
             elif not pure(function.__module__) or name in _IMPURE and function.__module__ in ("builtins", "numpy"):
                 self._note(f"it calls {function.__module__}.{name}", frame)
-        elif type(of) is str and name in ("format", "format_map") and "." in of:  # it may name attributes
-            self._note(f"it calls {name} of a str", frame)
-        elif isinstance(of, type):
-            if name in ("__subclasses__", "mro") or not pure(of.__module__) and owner_of_class(of) == PYTHON:
-                self._note(f"it calls {of.__module__}.{of.__name__}.{name}", frame)
-        elif isinstance(of, _lru_cache_wrapper) or not pure(type(of).__module__) and owner_of_class(type(of)) == PYTHON:
-            self._note(f"it calls {name} of a {type(of).__module__}.{type(of).__name__}", frame)
+        elif type(of) is str and name in ("format", "format_map") and re.search(r"{[^}:]*[.]", of):
+            self._note(f"it calls {name} of a str that names attributes", frame)
+        else:
+            kind = of if isinstance(of, type) else type(of)
+            if name in ("__subclasses__", "mro") or not pure(kind.__module__) and owner_of_class(kind) == PYTHON:
+                self._note(f"it calls {kind.__module__}.{kind.__name__}.{name}", frame)
 
     def _note(self, what: str, frame: FrameType) -> None:
         self.unknown = self.unknown or f"{what}, at {user_line(frame)}; do that outside, and pass what comes of it"

@@ -110,7 +110,7 @@ class World(Guards):
                 self.follow(getattr(value, part, None), name)
             if isinstance(value, partial | capture):
                 self._attributes(value, name)
-        elif isinstance(value, np.ndarray):
+        elif kind is np.ndarray:
             self._array(value, name)
         else:
             self._object(value, name)
@@ -172,9 +172,7 @@ class World(Guards):
     def _array(self, x: np.ndarray, name: str) -> None:
         if self.inner:  # state of one of this library's objects, which ops and effects read and write
             return
-        if type(x) is not np.ndarray and owner_of_class(type(x)) == USERS:
-            self._unknown(x, name)
-        elif x.nbytes > _BYTES or x.dtype.hasobject:
+        if x.nbytes > _BYTES or x.dtype.hasobject:
             self._refuse(f"{name} is a large NumPy array, which it would take long to compare; make a Tensor of it "
                          "outside")
         else:
@@ -212,18 +210,15 @@ class World(Guards):
     def _function(self, function: types.FunctionType) -> None:
         code, owner = function.__code__, owner_of(function.__globals__, function.__code__.co_filename)
         self._attributes(function, function.__name__)
-        for key in self.names & _OF_FUNCTIONS:
-            self.at(function, key, getattr(function, key), f"{function.__name__}.{key}")
+        for key in self.names & _OF_FUNCTIONS | {"__code__", "__defaults__", "__kwdefaults__"}:
+            if getattr(function, key) is not None:
+                self.at(function, key, getattr(function, key), f"{key} of {function.__name__}")
         if code not in self.trace.ran:
             for cell in function.__closure__ or ():
                 if owner == PYTHON or owner == OURS and callable(get(cell, None)):  # as of functools, or of a hook
                     self.at(cell, None, get(cell, None), function.__name__, known=owner == OURS)
             return
         self.found |= _within(code)
-        self.entries.append((function, "__code__", code, f"the code of {function.__name__}"))
-        for key in ("__defaults__", "__kwdefaults__"):
-            if getattr(function, key):
-                self.at(function, key, getattr(function, key), f"{key} of {function.__name__}")
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             self.at(cell, None, get(cell, None), name)
 
