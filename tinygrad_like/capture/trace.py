@@ -62,6 +62,10 @@ def owner_of(variables: dict[str, Any], file: str | None = None) -> int:
     return PYTHON if variables.get("__spec__") is not None and name != "__main__" else USERS
 
 
+def _owner_of(frame: FrameType) -> int:
+    return owner_of(frame.f_globals, frame.f_code.co_filename)
+
+
 def owner_of_class(of: type) -> int:
     return owner_of({"__name__": of.__module__}) if of.__flags__ & 1 << 9 else PYTHON  # made by a class statement
 
@@ -138,7 +142,6 @@ class Trace:
         self.unknown = ""
         self.aside = 0  # depth of calls by an import or the garbage collector, which are not part of a step
         self.asked: set[str] = set()  # names passed to getattr() and the like
-        self.owners: dict[Code, int] = {}
 
     @contextmanager
     def on(self) -> Iterator[None]:
@@ -167,25 +170,20 @@ class Trace:
             gc.callbacks.remove(collects)
             around_compiling.remove((pause, resume))
 
-    def _owner(self, frame: FrameType) -> int:
-        if (owner := self.owners.get(frame.f_code)) is None:
-            owner = self.owners[frame.f_code] = owner_of(frame.f_globals, frame.f_code.co_filename)
-        return owner
-
     def _event(self, frame: FrameType, event: str, function: Any) -> None:
         code = frame.f_code
         if code.co_name in ("_find_and_load", "_find_spec"):
             self.aside += (event == "call") - (event == "return")
         if self.aside:
             return
-        owner = self._owner(frame)
+        owner = _owner_of(frame)
         if event == "c_call":
             if owner == USERS:
                 self._called(frame, function)
         elif event == "call":
             if owner == USERS:
                 self.ran.setdefault(code, frame.f_globals)
-            elif (back := frame.f_back) is not None and self._owner(back) == USERS:
+            elif (back := frame.f_back) is not None and _owner_of(back) == USERS:
                 if owner == OURS:
                     self.own.setdefault(code, frame.f_globals)
                     if code.co_filename.startswith(_OPTIM) and (code.co_name in _READERS or "step" in [

@@ -41,8 +41,8 @@ _WRAPPERS = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperTyp
 _WRAPPED = "__func__", "__self__", "func", "args", "keywords", "fget", "fset", "function"
 _OF_TENSORS = {"_data": "the array", "requires_grad": "requires_grad", "_hooks": "the hooks", "_after": "the hooks"}
 _NUMBERS = int, float
-_OPEN = "builtins.object", "types.SimpleNamespace", "argparse.Namespace"
-_BASES = "abc", "collections.abc", "contextlib", "enum", "typing"
+_OPEN = "builtins.object", "types.SimpleNamespace", "argparse.Namespace"  # hold only what a program puts into them
+_BASES = "abc", "collections.abc", "contextlib", "enum", "typing"  # nor do bases from these modules hold more
 
 
 class World(Guards):
@@ -82,7 +82,7 @@ class World(Guards):
             self._own_code(code, globals_)
         self.bind()
         self.ids = set(self.seen)
-        self.entries = [(where, key, _weak(value) if _dies(value) else value, name)
+        self.entries = [(where, key, _weak(value), name)
                         for where, key, value, name in sorted(self.entries, key=lambda e: type(e[1]) is Question)]
         self.seen, self.classes, self.trace = {}, {}, None  # type: ignore[assignment]  # they would keep objects alive
 
@@ -126,7 +126,8 @@ class World(Guards):
 
     def _object(self, value: Any, name: str) -> None:
         kind = type(value)
-        owners = {owner_of_class(k) for k in kind.__mro__ if not _harmless(k, kind)}
+        owners = {owner_of_class(k) for k in kind.__mro__ if f"{k.__module__}.{k.__qualname__}" not in _OPEN and (
+            k is kind or k.__module__ not in _BASES)}
         if isinstance(value, tuple) and hasattr(kind, "_fields") and not hasattr(value, "__dict__"):
             self.follow(tuple(value), name)
         elif not owners <= {OURS, USERS} or hasattr(kind, "__next__") or any(
@@ -213,14 +214,11 @@ class World(Guards):
         for key in self.names & _OF_FUNCTIONS | {"__code__", "__defaults__", "__kwdefaults__"}:
             if getattr(function, key) is not None:
                 self.at(function, key, getattr(function, key), f"{key} of {function.__name__}")
-        if code not in self.trace.ran:
-            for cell in function.__closure__ or ():
-                if owner == PYTHON or owner == OURS and callable(get(cell, None)):  # as of functools, or of a hook
-                    self.at(cell, None, get(cell, None), function.__name__, known=owner == OURS)
-            return
-        self.found |= _within(code)
+        if ran := code in self.trace.ran:
+            self.found |= _within(code)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-            self.at(cell, None, get(cell, None), name)
+            if ran or owner == PYTHON or owner == OURS and callable(get(cell, None)):  # as of functools, or of a hook
+                self.at(cell, None, get(cell, None), name, known=owner == OURS)
 
     def _variables(self, code: Code, variables: dict[str, Any]) -> None:
         package = variables.get("__package__") or ""
@@ -264,11 +262,9 @@ class World(Guards):
 
     def _own_code(self, code: Any, variables: dict[str, Any]) -> None:
         """Watch for replaced functions of this library's modules: those that ran, and those that layers name."""
-        names = [(variables, code.co_qualname)]
-        for name, attribute in names_in(code)[2]:
-            if isinstance(module := variables.get(name), types.ModuleType):
-                names.append((vars(module), attribute))
-        self.entries += [(where, name, where[name], name) for where, name in names
+        names = [(vars(module), attribute) for name, attribute in names_in(code)[2]
+                 if isinstance(module := variables.get(name), types.ModuleType)]
+        self.entries += [(where, name, where[name], name) for where, name in [(variables, code.co_qualname), *names]
                          if isinstance(where.get(name), types.FunctionType)]
 
     # Places -----------------------------------------------------------------------------------------------------------
@@ -306,19 +302,11 @@ def _counts(value: Any) -> bool:
 
 
 def _weak(value: Any) -> Any:
+    """A reference that does not keep an object alive, such as a head that was replaced."""
+    if owner_of_class(type(value)) == PYTHON or isinstance(value, Tensor | type) or value is MISSING:
+        return value
     return weakref.ref(value) if type(value).__weakrefoffset__ else value
 
 
 def _within(code: Code) -> set[Code]:
     return {code}.union(*[_within(part) for part in code.co_consts if isinstance(part, Code)])
-
-
-def _dies(value: Any) -> bool:
-    """Whether watching an object must not keep it alive, such as a head that was replaced."""
-    return owner_of_class(type(value)) in (OURS, USERS) and value is not MISSING and (
-        not isinstance(value, Tensor | type))
-
-
-def _harmless(base: type, kind: type) -> bool:
-    """Whether a class adds nothing to its objects, of this kind, but what a program puts into them."""
-    return f"{base.__module__}.{base.__qualname__}" in _OPEN or base is not kind and base.__module__ in _BASES
