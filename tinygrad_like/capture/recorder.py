@@ -126,7 +126,8 @@ class Tape(Listener):
             for x in [*outputs, *written]:
                 self._write(x, new=not effect)
             outputs, line = ([], "") if effect else (outputs, user_line())
-            self._append(Step(name, None, function, arguments, options, outputs, written, line))
+            step = Step(name, None, function, arguments, options, outputs, written, line)
+            self.steps.append(repointed(step, self.origins.noted))
             return result
 
     def _taken(self) -> list:
@@ -149,14 +150,11 @@ class Tape(Listener):
     def _add(self, call: Any, name: str, new: bool = True) -> None:
         for x in call.writes():
             self._write(x, new)
+        step = Step(name, call)
         if type(call) is Check:
-            self._append(Step(name, call.call, call.function, call.arguments))
+            step = Step(name, call.call, call.function, call.arguments)
         elif type(call) is Copy:
-            self._append(Step("copy", None, np.asarray, [call.source], outputs=[call.target]))
-        else:
-            self._append(Step(name, call))
-
-    def _append(self, step: Step) -> None:
+            step = Step("copy", None, np.asarray, [call.source], outputs=[call.target])
         self.steps.append(repointed(step, self.origins.noted))
 
     # What is known ----------------------------------------------------------------------------------------------------
@@ -223,11 +221,9 @@ class Tape(Listener):
         if mode.recording:
             return rule(g, *values)
         given = self.unit(f"the VJP of {op.name}", rule, tuple(map(_array, (g, *values))), by_kernels=i is not None)
-        if i is None:  # a joint rule
-            return given if given is NotImplemented else [*map(_tensor, given)]
-        if given is NotImplemented:  # no kernels compute it: record the ops that it calls
+        if given is NotImplemented and i is not None:  # no kernels compute it: record the ops that it calls
             return op.rules[0 if op.variadic else i][0](g, *values)
-        return _tensor(given)
+        return [*map(_tensor, given)] if type(given) in (list, tuple) else _tensor(given)
 
     def effect(self, name: str, function: Callable, arguments: Sequence, writes: Sequence) -> None:
         owner: Any = getattr(function, "__self__", None)
