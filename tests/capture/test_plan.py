@@ -207,3 +207,15 @@ def test_the_cotangent_of_a_slice_is_materialized_where_it_is_read():
         for a, b in zip(step(x), captured(copy), strict=True):
             np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5, atol=1e-6)
     assert captured.programs
+
+
+def test_bytes_above_127_are_no_negative_numbers():
+    def step(x, y):
+        return x.maximum(y), x > y, x % 3
+
+    captured = capture(step)
+    for most in [100] * 4 + [256] * 4:  # the proof sees only small ones
+        x, y = [Tensor(RNG.integers(0, most, 50).astype(np.uint8)) for _ in range(2)]
+        for a, b in zip(step(x, y), captured(x, y), strict=True):
+            np.testing.assert_array_equal(a.numpy(), b.numpy())
+    assert captured.programs

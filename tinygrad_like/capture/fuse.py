@@ -8,102 +8,80 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import BOOL, FLOAT32, SUPPORTED, memory
+from ..dtypes import BOOL, SUPPORTED, memory
 from ..kernels.copies import across
-from ..kernels.loops import KINDS, Loop, Value, place
+from ..kernels.loops import KINDS, MAKE, Loop, Value, place
 from ..kernels.program import Call
 from .instructions import Step
 
 _LONGEST = 24  # arrays of a loop, at most
 _HARD = 1000  # steps of a search for elements that two arrays share
 _REACH = 40  # steps that a loop may be moved across
-
-
-class At(int):
-    """The index of a value in a loop."""
-
-
-class Body:
-    """A builder of a loop."""
-
-    def __init__(self) -> None:
-        self.operands, self.values = list[np.ndarray](), list[Value]()
-
-    def take(self, x: Any, dtype: np.dtype) -> At:
-        """An array's value at each place, or a number."""
-        if isinstance(x, At):
-            return x
-        if not isinstance(x, np.ndarray):
-            return self._add("number", (x,), dtype)
-        self.operands.append(x)
-        value = self._add("load", (len(self.operands) - 1,), x.dtype)
-        return value if x.dtype == dtype else self._add("cast", (value,), dtype)
-
-    def make(self, name: str, *inputs: Any, dtype: np.dtype, of: np.dtype | None = None) -> At:
-        """A function of inputs in the dtype `of`, by default in that of the result."""
-        return self._add(name, tuple([self.take(x, of or dtype) for x in inputs]), dtype)
-
-    def _add(self, name: str, arguments: tuple, dtype: np.dtype) -> At:
-        if dtype not in KINDS:
-            raise KeyError(dtype)
-        self.values.append(Value(name, arguments, SUPPORTED[dtype]))
-        return At(len(self.values) - 1)
+_TRUE_OR_FALSE = {"eq", "ne", "lt", "le", "gt", "ge", "isnan"}
+_OF_FLOATS = {"div", "reciprocal", "sqrt", "rsqrt", "abs", "floor", "ceil", "trunc", "round", "sign", "isnan"}
 
 
 def loop(out: np.ndarray, value: Any) -> Loop:
-    """The loop that writes to out: an array, a number, or the value that a function adds to a body."""
-    if not isinstance(out, np.ndarray):  # a number, array[1], is not part of the array
-        raise TypeError("a loop writes to arrays")
-    body = Body()
-    last = value(body) if callable(value) else body.take(value, out.dtype)
-    operands = tuple([np.broadcast_to(x, out.shape) for x in body.operands])
-    return Loop(out.shape, operands, tuple(body.values), ((last, out),))
+    """The loop that fills an array with a value: an array, a number, or a function of values, as (name, *values).
+
+    Raises KeyError or ValueError if there is no such loop.
+    """
+    operands, values = list[np.ndarray](), list[Value]()
+    last = _added(value, out.dtype, operands, values)
+    read = tuple([np.broadcast_to(x, out.shape) for x in operands])
+    if _cross([out], read):
+        raise ValueError("it reads elements that it writes at other places")
+    return Loop(out.shape, read, tuple(values), ((last, out),))
 
 
-def each(name: str, out: np.ndarray, *inputs: Any) -> tuple[np.ndarray, Callable]:
-    """The function of this name of inputs in the output's dtype, and where it goes."""
-    return out, lambda body: body.make(name, *inputs, dtype=out.dtype)
+def _added(value: Any, dtype: np.dtype, operands: list[np.ndarray], values: list[Value]) -> int:
+    """Add a value in this dtype to those of a loop; returns its index."""
+
+    def add(make: str, arguments: tuple, dtype: np.dtype) -> int:
+        if dtype not in KINDS:
+            raise KeyError(dtype)
+        values.append(Value(make, arguments, SUPPORTED[dtype]))
+        return len(values) - 1
+
+    if isinstance(value, np.ndarray):
+        operands.append(value)
+        loaded = add("load", (len(operands) - 1,), value.dtype)
+        return loaded if value.dtype == dtype else add("cast", (loaded,), dtype)
+    if not isinstance(value, tuple):
+        return add("number", (value,), dtype)
+    name, *inputs = value
+    of = np.result_type(*inputs) if name in _TRUE_OR_FALSE else dtype
+    if of.kind == "u" or of.kind != "f" and name in _OF_FLOATS:
+        raise KeyError(name)
+    return add(name, tuple([_added(x, BOOL if name == "where" and i == 0 else of, operands, values)
+                            for i, x in enumerate(inputs)]), dtype)
 
 
-# Kernels --------------------------------------------------------------------------------------------------------------
-
-_EXACT = frozenset("add sub mul div neg square reciprocal sqrt rsqrt abs sign".split())  # with the same bits as loops
-
-
-def _relu(g: np.ndarray, x: np.ndarray, c: np.ndarray, p: float, q: float, out: np.ndarray) -> tuple:
-    return out, lambda body: body.make("where", body.make("le", x, 0.0, dtype=BOOL, of=FLOAT32), 0.0, g, dtype=FLOAT32)
-
-
-def _leaky_relu(g: np.ndarray, x: np.ndarray, c: np.ndarray, slope: float, q: float, out: np.ndarray) -> tuple:
-    def value(body: Body) -> At:
-        g_at = body.take(g, FLOAT32)
-        above, less = body.make("gt", x, 0.0, dtype=BOOL, of=FLOAT32), body.make("mul", g_at, slope, dtype=FLOAT32)
-        return body.make("where", above, g_at, less, dtype=FLOAT32)
-
-    return out, value
+# The functions of kernels that equal NumPy's to the bit, besides those of `MAKE`.
+_EXACT: dict[str, Callable[..., tuple]] = {
+    "relu": lambda x: ("where", ("le", x, 0.0), 0.0, x),
+    "relu vjp": lambda g, out: ("where", ("le", out, 0.0), 0.0, g),
+    "leaky relu": lambda x, slope: ("where", ("gt", x, 0.0), x, ("mul", x, slope)),
+    "leaky relu vjp": lambda g, x, slope: ("where", ("gt", x, 0.0), g, ("mul", g, slope)),
+}
 
 
-_OF_KERNELS: dict[str, Callable[..., tuple]] = {
-    "copy to": lambda x, out: (out, x), "relu": _relu, "relu vjp": _relu, "leaky relu": _leaky_relu,
-    "leaky relu vjp": _leaky_relu}
-
-
-def _as_loop(step: Step, following: Step | None, kernels: bool) -> Loop | None:
+def _as_loop(step: Step, kernels: bool) -> Loop | None:
     """A step as a loop, if it can be one: also a formula's call, if kernels may replace NumPy, though its last bits may
-    differ where two formulas share a subexpression. Concurrent calls stay as they are."""
+    differ where two formulas share a subexpression."""
     call = step.call
-    if not isinstance(call, Call) or step.function is not None or call.beside or following is not None and (
-            getattr(following.call, "beside", False)):
+    if not isinstance(call, Call) or step.function is not None:
         return call if isinstance(call, Loop) else None
-    name, formula, arguments = call.kernel.name, call.kernel.formula, call.arguments
-    if name in _OF_KERNELS:
-        # A loop over an array that lies across would touch a cache line for each number.
-        return None if name == "copy to" and across(arguments[0]) else loop(*_OF_KERNELS[name](*arguments))
-    if formula is None or not (kernels or name in _EXACT):
+    name, (*inputs, out) = call.kernel.name, call.arguments
+    if name == "copy to":  # a loop over an array that lies across would touch a cache line for each number
+        return None if across(inputs[0]) else loop(out, inputs[0])
+    if call.kernel.formula is None:
         return None
-    key, arrays, numbers = formula
-    given = *arguments[:arrays], *arguments[3:3 + numbers]
-    return loop(*each(name if name in _EXACT else key, arguments[-1], *given))
+    key, arrays, numbers = call.kernel.formula
+    given = *inputs[:arrays], *inputs[3:3 + numbers]
+    if name in _EXACT:
+        return loop(out, _EXACT[name](*given))
+    return loop(out, (name if name in MAKE else key, *given)) if name in MAKE or kernels else None
 
 
 # Joining --------------------------------------------------------------------------------------------------------------
@@ -115,73 +93,61 @@ def joined(steps: Sequence[Step], pinned: set[int], kernels: bool) -> list[Step]
 
     kernels: whether kernels may replace NumPy, see `_as_loop`.
     """
-    loops = [_as_loop(*pair, kernels) for pair in zip(steps, [*steps[1:], None], strict=False)]
-    reads, writes = [[{*step.uses()[i]} for step in steps] for i in (0, 1)]
-    parts = [[i] for i in range(len(steps))]  # the original steps of each
     readers = defaultdict[int, set[int]](set)
-    for i, keys in enumerate(reads):
-        for key in keys:
+    for i, step in enumerate(steps):
+        for key in step.uses()[0]:
             readers[key].add(i)
-
-    def few(both: Loop, own: set[int]) -> bool:
-        """Whether a loop made of some steps has few enough arrays, without those that no other step reads."""
-        keys = [id(memory(x)) for x in both.writes()]
-        return len(both.operands) + sum([key in pinned or not readers[key] <= own for key in keys]) <= _LONGEST
-
-    for i, second in enumerate(loops):
-        if second is None:
-            continue
-        for j in range(i - 1, max(-1, i - _REACH), -1):
-            first = loops[j]
-            if not parts[j]:
-                continue
-            related = writes[j] & reads[i] or reads[j] & reads[i]
-            if related and first is not None and first.shape == second.shape:
-                both = _one(first, second)
-                if both is not None and few(both, {*parts[i], *parts[j]}):
-                    loops[j], parts[j], parts[i] = both, parts[j] + parts[i], []
-                    reads[j], writes[j] = reads[j] | reads[i], writes[j] | writes[i]
-                    break
-            if writes[j] & reads[i] or writes[j] & writes[i] or reads[j] & writes[i]:
+    beside = [*[bool(getattr(step.call, "beside", 0)) for step in steps], False]
+    made: list[tuple[Step, Loop | None, list[int]]] = []  # each with the numbers of the steps in it
+    for i, step in enumerate(steps):
+        second = None if beside[i] or beside[i + 1] else _as_loop(step, kernels)  # concurrent calls stay as they are
+        new, at = (step, second, [i]), len(made)
+        reads, writes = [uses.keys() for uses in step.uses()]
+        for j in reversed(range(at)) if second else ():
+            other, first, parts = made[j]
+            if i - parts[0] >= _REACH:
                 break
-    made, read = list[Step](), {*pinned}
-    for whole, part in zip(loops, parts, strict=True):
-        read.update([id(memory(x)) for x in whole.operands] if whole and part else [
-            key for i in part for key in steps[i].uses()[0]])
-    for whole, part in zip(loops, parts, strict=True):
-        stores = () if whole is None else tuple([(i, x) for i, x in whole.stores if id(memory(x)) in read])
-        if whole is None or len(part) == 1 and len(stores) == len(whole.stores):
-            made += [steps[i] for i in part]
-        elif part and stores:
-            made.append(Step(", ".join([steps[i].name for i in part]), call=whole._replace(stores=stores)))
-    return made
+            read, written = [uses.keys() for uses in other.uses()]
+            if first and second and first.shape == second.shape and not reads.isdisjoint({*read, *written}):
+                own = [*parts, i]
+                both = _one(first, second, pinned | {key for key in (*written, *writes) if readers[key] - {*own}})
+                if both is not None:
+                    new, at = (Step(f"{other.name}, {step.name}", both), both, own), j
+                    break
+            if not (written.isdisjoint({*reads, *writes}) and read.isdisjoint(writes)):
+                break
+        made[at:at + 1] = [new]
+    needed = {*pinned, *[key for step, _, _ in made for key in step.uses()[0]]}
+    return [step for step, whole, _ in made if whole is None or not needed.isdisjoint(step.uses()[1])]
 
 
-def _one(first: Loop, second: Loop) -> Loop | None:
-    """Both in one loop, the second after the first at each place; None if that is impossible."""
-    stored = {_view(x): i for i, x in first.stores}
-    loaded = {_view(first.operands[v.arguments[0]]): i for i, v in enumerate(first.values) if v.make == "load"}
+def _one(first: Loop, second: Loop, needed: set[int]) -> Loop | None:
+    """Both in one loop, the second after the first at each place, without stores to memory that is neither needed nor
+    read; None if that is impossible, or the loop would have too many arrays."""
     if _cross(first.writes(), second.operands) or _cross(second.writes(), [*first.operands, *first.writes()]):
         return None
-    operands, values = list(first.operands), list(first.values)
+    known = {_view(first.operands[v.arguments[0]]): i for i, v in enumerate(first.values) if v.make == "load"}
+    known |= {_view(x): i for i, x in first.stores}
+    operands, values = [*first.operands], [*first.values]
     number: list[int] = []  # of each of the second loop's values among those of both
-    for v in second.values:
-        if v.make == "load":
-            x = second.operands[v.arguments[0]]
-            known = stored.get(_view(x), loaded.get(_view(x)))
-            if known is None:
-                operands.append(x)
-                values.append(Value("load", (len(operands) - 1,), v.dtype))
-                known = len(values) - 1
-        else:
-            arguments = v.arguments if v.make == "number" else tuple([number[k] for k in v.arguments])
-            values.append(Value(v.make, arguments, v.dtype))
-            known = len(values) - 1
-        number.append(known)
-    replaced = {_view(x) for _, x in second.stores}
-    stores = [(i, x) for i, x in first.stores if _view(x) not in replaced]
-    return Loop(first.shape, tuple(operands), tuple(values),
-                (*stores, *[(number[i], x) for i, x in second.stores]))
+    for make, arguments, dtype in second.values:
+        at = None
+        if make == "load":
+            x = second.operands[arguments[0]]
+            at, arguments = known.get(_view(x)), (len(operands),)
+            operands += [x] * (at is None)
+        elif make != "number":
+            arguments = tuple([number[k] for k in arguments])
+        if at is None:
+            at = len(values)
+            values.append(Value(make, arguments, dtype))
+        number.append(at)
+    stores = {_view(x): (i, x) for i, x in (*first.stores, *[(number[i], x) for i, x in second.stores])}
+    needed = needed | {id(memory(x)) for x in operands}
+    kept = tuple([(i, x) for i, x in stores.values() if id(memory(x)) in needed])
+    if len(operands) + len(kept) > _LONGEST:
+        return None
+    return Loop(first.shape, tuple(operands), tuple(values), kept)
 
 
 def _cross(written: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> bool:

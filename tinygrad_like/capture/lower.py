@@ -9,120 +9,66 @@ from typing import Any
 import numpy as np
 
 from ..core.graph import setting
-from ..dtypes import BOOL, INT64, arrays_in
+from ..dtypes import arrays_in, memory
 from ..kernels.loops import MAKE
-from .fuse import At, Body, each, loop
+from .fuse import loop
 from .instructions import Step
 from .recorder import Tape
 
-# Each function takes the output of a step, its arguments and options. It returns pairs of an array and the array, the
-# number, or the function of a loop's body that fills it. Raises KeyError if there is no loop.
-Pairs = list[tuple[np.ndarray, Any]]
+
+def _clip(_: np.ndarray, x: Any, min: Any = None, max: Any = None) -> Any:
+    x = x if min is None else ("maximum", x, min)
+    return x if max is None else ("minimum", x, max)
 
 
-def _each(name: str, out: np.ndarray, *inputs: Any, **_: Any) -> Pairs:
-    if name in _OF_FLOATS and out.dtype.kind != "f":
-        raise KeyError(name)
-    return [each(name, out, *inputs)]
+def _mod(_: np.ndarray, a: Any, b: Any) -> Any:
+    if type(b) not in (int, float) or not 0 < b < 1e38:
+        raise ValueError("compiled code knows only positive divisors")
+    return "mod", a, b
 
 
-_OF_FLOATS = {"div", "reciprocal", "sqrt", "rsqrt", "abs", "floor", "ceil", "trunc", "round", "sign"}
+_POWERS: dict[Any, Callable] = {
+    2: lambda x: ("square", x), 3: lambda x: ("mul", ("square", x), x), 4: lambda x: ("square", ("square", x)),
+    -1: lambda x: ("reciprocal", x), -2: lambda x: ("square", ("reciprocal", x)), 0.5: lambda x: ("sqrt", x)}
 
 
-def _compared(name: str, out: np.ndarray, *inputs: Any) -> Pairs:
-    return [(out, lambda body: body.make(name, *inputs, dtype=BOOL, of=np.result_type(*inputs)))]
-
-
-def _mod(out: np.ndarray, a: Any, b: Any) -> Pairs:
-    kinds = (int,) if out.dtype == INT64 else (int, float) if out.dtype.kind == "f" else ()
-    if type(b) not in kinds or not 0 < b < 1e38:
-        raise KeyError("mod")
-    return [each("mod", out, a, b)]
-
-
-def _where(out: np.ndarray, condition: Any, a: Any, b: Any) -> Pairs:
-    return [(out, lambda body: body.make("where", body.take(condition, BOOL), a, b, dtype=out.dtype))]
-
-
-def _clip(out: np.ndarray, x: Any, min: Any = None, max: Any = None) -> Pairs:
-    def value(body: Body) -> At:
-        value = body.take(x, out.dtype)
-        for name, limit in ("maximum", min), ("minimum", max):
-            value = value if limit is None else body.make(name, value, limit, dtype=out.dtype)
-        return value
-
-    return [(out, value)]
-
-
-def _pow(out: np.ndarray, a: Any, b: Any) -> Pairs:
-    def value(body: Body) -> At:
-        x = value = body.take(a, out.dtype)
-        for name in _POWERS[b]:
-            value = body.make(name, value, *[x] * (name == "mul"), dtype=out.dtype)
-        return value
-
-    return [(out, value)]
-
-
-_POWERS: dict[Any, tuple[str, ...]] = {2: ("square",), 3: ("square", "mul"), 4: ("square", "square"),
-                                       -1: ("reciprocal",), -2: ("reciprocal", "square"), 0.5: ("sqrt",)}
-
-
-def _spread(out: np.ndarray, x: Any, axis: Any = None, keepdim: bool = False, divisor: Any = 1, **_: Any) -> Pairs:
-    if not keepdim and x.ndim:
-        x = np.expand_dims(x, tuple(range(out.ndim)) if axis is None else axis)
-    return [(out, x) if divisor == 1 else each("div", out, x, divisor)]
-
-
-def _reshape(out: np.ndarray, x: np.ndarray, **_: Any) -> Pairs:
-    if not out.flags.c_contiguous:
-        raise KeyError("reshape")
-    return [(out.reshape(x.shape), x)]
+def _spread(_: np.ndarray, x: Any, axis: Any = None, keepdim: bool = False, divisor: Any = 1, **__: Any) -> Any:
+    x = x if keepdim or not x.ndim else np.expand_dims(x, axis)
+    return x if divisor == 1 else ("div", x, divisor)
 
 
 def _part(array: np.ndarray, index: Any) -> np.ndarray:
-    """array[index], as an array even if it is a single number."""
+    """The view array[index], even if it is a single number. Raises ValueError if the index makes a copy."""
     index = index if isinstance(index, tuple) else (index,)
-    if any(isinstance(i, np.ndarray | list) for i in index):
-        raise KeyError("index")
-    return array[index if any(i is ... for i in index) else (*index, ...)]
+    part = array[index if any([i is ... for i in index]) else (*index, ...)]
+    if memory(part) is not memory(array):
+        raise ValueError("an index of arrays")
+    return part
 
 
-def _assign(array: np.ndarray, _: Any, index: Any, value: Any) -> Pairs:
-    target = _part(array, index)
-    if np.may_share_memory(target, value) and target.__array_interface__ != value.__array_interface__:
-        raise KeyError("assign")
-    return [(target, value)]
+def _cat(out: np.ndarray, *parts: np.ndarray, axis: int = 0) -> list[tuple]:
+    ends = np.cumsum([x.shape[axis] for x in parts])
+    return [*zip(np.split(out, ends[:-1], axis), parts, strict=True)]
 
 
-def _cat(out: np.ndarray, *parts: np.ndarray, axis: int = 0) -> Pairs:
-    before, ends = (slice(None),) * (axis % max(out.ndim, 1)), np.cumsum([x.shape[axis] for x in parts])
-    return [(out[(*before, slice(end - x.shape[axis], end))], x) for x, end in zip(parts, ends, strict=True)]
-
-
-def _stack(out: np.ndarray, *parts: np.ndarray, axis: int = 0) -> Pairs:
-    return [(_part(out, (*(slice(None),) * (axis % out.ndim), i)), x) for i, x in enumerate(parts)]
-
-
-def _roll(out: np.ndarray, x: np.ndarray, shifts: Any, axis: Any = None) -> Pairs:
-    if type(shifts) is not int or type(axis) is not int or not x.size:
-        raise KeyError("roll")
-    before, n, cut = (slice(None),) * (axis % x.ndim), x.shape[axis], shifts % x.shape[axis]
-    return [(out[(*before, slice(to, to + end - begin))], x[(*before, slice(begin, end))])
-            for begin, end, to in ((0, n - cut, cut), (n - cut, n, 0))]
-
-
-LOWER: dict[str, Callable[..., Pairs]] = {
-    **{name: partial(_each, name) for name in MAKE},
-    **{name: partial(_compared, name) for name in ("eq", "ne", "lt", "le", "gt", "ge", "isnan")},
-    **dict.fromkeys(("clone", "contiguous", "cast", "copy", "identity", "tensor"), lambda out, x, *_, **__: [(out, x)]),
-    "filled": lambda out, shape, value, **_: [(out, value)],
-    "mod": _mod, "where": _where, "clip": _clip, "pow": _pow, "spread": _spread, "reshape": _reshape,
+# Each function takes the output of a step, its arguments and options. It returns the output's value, see `loop`; or a
+# list of parts of the output, with their values. It raises an error if there is no loop.
+LOWER: dict[str, Callable[..., Any]] = {
+    **{name: partial(lambda name, _, *inputs: (name, *inputs), name) for name in MAKE},
+    **dict.fromkeys(("clone", "contiguous", "cast", "copy", "identity", "tensor"), lambda _, x, *__, **___: x),
+    "filled": lambda _, shape, value, **__: value,
+    "mod": _mod, "clip": _clip, "pow": lambda _, a, b: _POWERS[b](a), "spread": _spread,
+    "reshape": lambda out, x, **_: [(out.reshape(x.shape, copy=False), x)],
     "put": lambda out, x, index, **_: [(out, 0), (_part(out, index), x)],
     "surround": lambda out, x, index, value=0.0, **_: [(out, value), (_part(out, index), x)],
     "set_at": lambda out, value, x, index, **_: [(out, x), (_part(out, index), value)],
-    "assign": _assign, "add_part": lambda array, _, index, x: [each("add", part := _part(array, index), part, x)],
-    "cat": _cat, "stack": _stack, "roll": _roll,
+    "assign": lambda array, _, index, value: [(_part(array, index), value)],
+    "add_part": lambda array, _, index, x: [(part := _part(array, index), ("add", part, x))],
+    "cat": _cat,
+    "stack": lambda out, *parts, axis=0: [
+        (part.squeeze(axis), x) for part, x in zip(np.split(out, len(parts), axis), parts, strict=True)],
+    "roll": lambda out, x, shifts, axis=None: _cat(
+        out, *np.split(x, [-shifts % x.shape[axis]], axis)[::-1], axis=axis),
 }
 
 
@@ -138,10 +84,12 @@ def lowered(tape: Tape, kernels: bool) -> list[Step]:
 def _loops(step: Step) -> list[Step]:
     if step.name not in LOWER or len(step.outputs) + len(step.changes) != 1:
         return []
+    [out] = *step.outputs, *step.changes
     try:
-        pairs = LOWER[step.name](*step.outputs, *step.changes, *step.arguments, **step.options)
-        return [Step(step.name, call=loop(out, value)) for out, value in pairs if out.size]
-    except (KeyError, AttributeError, TypeError, ValueError):  # a dtype or an option that has no loop
+        found = LOWER[step.name](out, *step.arguments, **step.options)
+        parts = found if type(found) is list else [(out, found)]
+        return [Step(step.name, call=loop(part, value)) for part, value in parts if part.size]
+    except (LookupError, ArithmeticError, AttributeError, TypeError, ValueError):  # it has no loop
         return []
 
 

@@ -10,7 +10,6 @@ is.
 from __future__ import annotations
 
 from bisect import insort
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -23,7 +22,6 @@ from ..kernels.loops import Loop
 from ..kernels.memory import pages
 from ..kernels.program import Call
 from ..kernels.views import address
-from .fuse import meet
 from .instructions import Refused, Step
 
 LINE = 64  # bytes of a cache line
@@ -33,134 +31,96 @@ BYTE = np.dtype(np.uint8)
 # Arrays elsewhere -----------------------------------------------------------------------------------------------------
 
 
-def bounds(x: np.ndarray) -> tuple[int, int]:
-    return (address(x), address(x) + x.nbytes) if x.flags.c_contiguous else byte_bounds(x)
+def shown(x: np.ndarray, target: np.ndarray, source: int) -> np.ndarray:
+    """The view of target, an array of bytes, that corresponds to x, a view of the bytes at the address `source`.
 
-
-def shown(x: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """The view of target's memory that corresponds to x, a view of source's."""
-    offset = address(x) - address(source)
-    base = memory(target)
-    return np.ndarray(x.shape, x.dtype, in_bytes(base), address(target) - address(base) + offset, x.strides)
+    Raises ValueError if there is none.
+    """
+    return np.ndarray(x.shape, x.dtype, target, address(x) - source, x.strides)
 
 
 def in_bytes(x: np.ndarray) -> np.ndarray:
-    """The memory of an array, as the array that owns it."""
-    if x.dtype is BYTE and x.ndim == 1:
-        return x
-    return (x if x.flags.c_contiguous else x.T).reshape(-1).view(np.uint8)
+    """The memory of an array without gaps."""
+    return x.ravel(order="K").view(BYTE)
 
 
-def repointed(step: Step, moved: Callable[[np.ndarray], np.ndarray]) -> Step:
-    """The step on other arrays: moved(x) in place of each x. The same step if nothing moves."""
-    parts = step.arguments, step.options, step.outputs, step.changes
-    call, *others = _call_on(step.call, moved), *[_with(v, moved) for v in parts]
-    if call is step.call and _same(parts, others):
-        return step
-    return Step(step.name, call, step.function, *others, step.line)  # type: ignore[call-arg]
-
-
-def _same(values: Iterable, others: Iterable) -> bool:
-    return all([a is b for a, b in zip(values, others, strict=True)])
-
-
-def _call_on(call: Any, moved: Callable) -> Any:
-    if isinstance(call, Loop):
-        return Loop(call.shape, _with(call.operands, moved), call.values,
-                    tuple([(i, moved(x)) for i, x in call.stores]))
-    if call is None:
-        return None
-    arguments = tuple([moved(x) if type(x) is np.ndarray else x if type(x) is int else _with(x, moved)
-                       for x in call.arguments])
-    return call if _same(arguments, call.arguments) else Call(call.kernel, call.beside, arguments)
-
-
-def _with(value: Any, moved: Callable) -> Any:
-    """A value with its arrays replaced; the same object if it has none. (As a function inside `repointed` it would make
-    a cycle that keeps the arena alive.)"""
+def repointed(value: Any, moved: Callable[[np.ndarray], np.ndarray]) -> Any:
+    """A step, or a part of one, on other arrays: moved(x) in place of each x."""
     kind = type(value)
-    if kind is np.ndarray:
+    if isinstance(value, np.ndarray):
         return moved(value)
-    if kind is tuple or kind is list:
-        new = [_with(v, moved) for v in value]
-        return value if _same(value, new) else kind(new)
+    if kind is Step:
+        call, arguments, options, outputs, changes = [repointed(part, moved) for part in (
+            value.call, value.arguments, value.options, value.outputs, value.changes)]
+        return Step(value.name, call, value.function, arguments, options, outputs, changes, value.line)
+    if kind is Call:
+        return Call(value.kernel, value.beside, repointed(value.arguments, moved))
+    if kind is Loop:
+        return Loop(*[repointed(part, moved) for part in value])
     if kind is Table:
-        rows = [tuple([x if x is None else moved(x) for x in row]) for row in value.rows]
-        return value if all(map(_same, rows, value.rows)) else Table(rows, value.dtype)
+        return Table(repointed(value.rows, moved), value.dtype)
     if kind is dict:
-        others = {k: _with(v, moved) for k, v in value.items()}
-        return value if _same(value.values(), others.values()) else others
-    return moved(value) if isinstance(value, np.ndarray) else value
+        return {key: repointed(part, moved) for key, part in value.items()}
+    return kind([repointed(part, moved) for part in value]) if kind in (tuple, list) else value
 
 
 # Memory ---------------------------------------------------------------------------------------------------------------
 
 
 def placed(steps: Sequence[Step], pinned: set[int], kept: set[int],
-           inputs: Sequence[np.ndarray]) -> tuple[list[Step], list[np.ndarray], Callable]:
+           inputs: Iterable[np.ndarray]) -> tuple[list[Step], list[np.ndarray], Callable]:
     """The steps on their own memory, and that memory: an arena for unpinned buffers, and memory for each input; and the
     function from old arrays to new ones. The buffers `kept` live all the time. Pinned memory stays."""
-    now, lives = -1, dict[int, list[int]]()  # when each buffer is used
+    now, lives = -1, dict[int, list[int]]()  # the first and the last use of each buffer
     buffers, written = dict[int, np.ndarray](), set[int]()
     for step in steps:  # calls side by side happen at the same time
         now += not getattr(step.call, "beside", 0)
         for memories in step.uses():
             buffers.update(memories)
             for key in memories:
-                lives.setdefault(key, []).append(now)
+                lives.setdefault(key, [now, now])[1] = now
         written.update(step.uses()[1])
-    mine = [key for key in lives if key in written and key not in pinned and buffers[key].nbytes]
-    mine.sort(key=lambda key: key not in kept)
-    offsets, size = _offsets([(0, now, _room(buffers[key])) if key in kept else
-                              (lives[key][0], lives[key][-1], _room(buffers[key])) for key in mine])
-    arena = pages(size + LINE)
-    place = {key: -address(arena) % LINE + offset + address(buffers[key]) % LINE
-             for key, offset in zip(mine, offsets, strict=True)}
-    spans: dict[int, list[tuple[int, int, np.ndarray, np.ndarray, int]]] = defaultdict(list)
+    lives.update({key: [-1, now] for key in lives.keys() & kept})
+    mine = sorted([key for key in lives if key in written and key not in pinned and buffers[key].nbytes],
+                  key=lambda key: lives[key][0])
+    sizes = [buffers[key].nbytes + address(buffers[key]) % LINE for key in mine]  # from a cache line on
+    offsets = _offsets([lives[key] for key in mine], sizes)
+    arena = pages(max(map(sum, zip(offsets, sizes, strict=True)), default=0) + LINE)
     own = [arena]
+    # Of memory: the bytes where it lies from now on, and the address before of what is the first of these.
+    place = {key: (arena, address(buffers[key]) // LINE * LINE - offset - -address(arena) % LINE)
+             for key, offset in zip(mine, offsets, strict=True)}
+    given = dict[int, np.ndarray]()
     for x in inputs:
-        low, high = bounds(x)
-        others = [y for _, _, y, *_ in spans[id(memory(x))] if meet(x, y)]
-        if any(y is not x for y in others):
+        if given.setdefault(id(memory(x)), x) is not x:
             raise Refused("two arguments lie in the same memory; pass a clone()")
-        if not others:
-            own.append(pages(high - low + 2 * LINE))
-            spans[id(memory(x))].append((low, high, x, own[-1], -address(own[-1]) % LINE + low % LINE))
+    for key, x in given.items():
+        low, high = byte_bounds(x)
+        own.append(pages(high - low + 2 * LINE))
+        first = -address(own[-1]) % LINE + low % LINE
+        place[key] = own[-1][first:first + high - low], low
 
     def moved(x: np.ndarray) -> np.ndarray:
-        m = memory(x)
-        if (offset := place.get(id(m))) is not None:
-            return np.ndarray(x.shape, x.dtype, arena, offset + address(x) - address(m), x.strides)
-        if id(m) in spans:
-            low, high = bounds(x)
-            for first, last, y, whole, offset in spans[id(m)]:
-                if first <= low and high <= last and (len(spans[id(m)]) == 1 or meet(x, y)):
-                    return np.ndarray(x.shape, x.dtype, whole, offset + address(x) - first, x.strides)
-            raise Refused("it reads more of an argument's memory than the argument shows; pass a clone()")
-        return x
+        if (found := place.get(id(memory(x)))) is None:
+            return x
+        try:
+            return shown(x, *found)
+        except ValueError:
+            raise Refused("it reads more of an argument's memory than the argument shows; pass a clone()") from None
 
     return [repointed(step, moved) for step in steps], own, moved
 
 
-def _room(m: np.ndarray) -> int:
-    """The bytes of a buffer, from a cache line on."""
-    return m.nbytes + address(m) % LINE
-
-
-def _offsets(lives: Iterable[tuple[int, int, int]]) -> tuple[list[int], int]:
-    """Offsets for blocks, given as (begin, end, bytes) in order of begin: each goes into the smallest gap."""
-    alive: list[tuple[int, int, int]] = []  # blocks, as (offset, bytes, end), by offset
-    offsets, size = [], 0
-    for begin, end, count in lives:
-        count = -(-count // LINE) * LINE
+def _offsets(lives: Iterable[Sequence[int]], sizes: Iterable[int]) -> list[int]:
+    """Offsets for blocks, whose lives are (begin, end), in order of begin: each goes into the smallest gap."""
+    alive: list[tuple[int, int, int]] = []  # blocks, as (offset, offset after it, end), by offset
+    offsets = []
+    for (begin, end), size in zip(lives, sizes, strict=True):
+        count = -(-size // LINE) * LINE
         alive = [block for block in alive if block[2] >= begin]
-        gaps, at = [], 0
-        for offset, n, _ in alive:
-            if offset - at >= count:
-                gaps.append((offset - at, at))
-            at = offset + n
-        offset = min(gaps)[1] if gaps else at
-        insort(alive, (offset, count, end))
+        ends = [0, *[after for _, after, _ in alive]]
+        gaps = [(block[0] - at, at) for at, block in zip(ends, alive, strict=False) if block[0] - at >= count]
+        offset = min(gaps)[1] if gaps else ends[-1]
+        insort(alive, (offset, offset + count, end))
         offsets.append(offset)
-        size = max(size, offset + count)
-    return offsets, size
+    return offsets

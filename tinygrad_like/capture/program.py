@@ -19,6 +19,7 @@ from ..environment import without_interrupts
 from ..kernels.loops import Loop, addresses
 from ..kernels.memory import give_back
 from ..kernels.program import Call, run_records
+from ..kernels.views import address
 from .fuse import joined
 from .instructions import Refused, Step
 from .lower import lowered
@@ -112,8 +113,8 @@ class Program:
             m = memory(t._data)
             if (block := self.instead.get(id(m))) is None:
                 moved = self.moved(m)
-                block = self.instead[id(m)] = in_bytes(m).copy() if moved is m else moved
-            made, of = wrap(shown(t._data, m, block)), block if self.blocks[id(m)] > 1 else None
+                block = self.instead[id(m)] = in_bytes(m).copy() if moved is m else in_bytes(moved)
+            made, of = wrap(shown(t._data, block, address(m))), block if self.blocks[id(m)] > 1 else None
         made.requires_grad, made.node = t.requires_grad, t.node  # the node is freed
         self.standins[id(made)], self.instead[id(t)] = (kind, of), made
         return made
@@ -206,8 +207,8 @@ class Program:
                 new = wrap(np.array(x))
             else:
                 if (block := made.get(id(of))) is None:
-                    block = made[id(of)] = in_bytes(of).copy()
-                new = wrap(shown(x, of, block))
+                    block = made[id(of)] = of.copy()
+                new = wrap(shown(x, block, address(of)))
             made[id(t)] = new
             if t.requires_grad:
                 new.requires_grad, new.node = True, t.node

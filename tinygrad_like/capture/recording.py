@@ -12,7 +12,6 @@ from ..core.tensor import Tensor
 from ..dtypes import memory
 from .instructions import Refused
 from .origins import INPUT, MADE
-from .plan import meet
 from .program import ROUNDING, Program, proved
 from .pytree import FIELDS, containers_in, parts_within, plain_in, tensors_in
 from .recorder import Tape
@@ -91,7 +90,7 @@ def _apart(inputs: list[Tensor]) -> list[tuple[Tensor, np.ndarray]]:
     """Copy the arrays of Tensors that lie in the memory of earlier ones, so that it is clear which of them an op reads.
     Returns these Tensors, with the arrays that they had."""
     found = [(t, t._data) for i, t in enumerate(inputs) if any([
-        u is not t and memory(u._data) is memory(t._data) and meet(u._data, t._data) for u in inputs[:i]])]
+        u is not t and memory(u._data) is memory(t._data) for u in inputs[:i]])]
     for t, array in found:
         t._data = np.array(array)
     return found
