@@ -26,7 +26,8 @@ from ..errors import warn
 from ..ops import collective
 from ..transforms.switches import Switch
 from .guards import Place
-from .pytree import Unsuited, alike, gone, structure
+from .instructions import Refused
+from .pytree import alike, gone, structure
 from .trace import Trace
 
 if TYPE_CHECKING:
@@ -64,11 +65,10 @@ class Kind:
 
     def given(self, tensors: list[Tensor]) -> list[Tensor] | None:
         """The program's inputs in a call with these Tensors; None if the call is of another kind."""
-        world, fixed = self.world, self.fixed
-        assert world is not None
-        if not world.same() or sum([id(t) in self.known for t in tensors]) != len(fixed) or fixed and any(
-                [tensors[i] is not t for i, t in fixed.items()]) or self.wrote and not all(
-                    [t._data.flags.writeable for t in tensors]):
+        if self.world is None:
+            return tensors
+        if not self.world.same() or [id(t) in self.known and id(t) for t in tensors] != self.fixed or (
+                self.wrote and not all([t._data.flags.writeable for t in tensors])):
             return None
         inputs, bound = self._inputs(tensors)
         if bound != self.bound:
@@ -78,13 +78,13 @@ class Kind:
 
     def _inputs(self, tensors: list[Tensor]) -> tuple[list[Tensor], Any]:
         """The program's inputs, those in places last; and the values in the places, for comparison."""
-        inputs = [t for i, t in enumerate(tensors) if i not in self.fixed] if self.fixed else tensors
+        inputs = [t for t, fixed in zip(tensors, self.fixed, strict=True) if not fixed] if any(self.fixed) else tensors
         if not self.world.bound:  # type: ignore[union-attr]
             return inputs, None
         inputs = [*inputs]
         try:
             return inputs, (structure([place.get() for place in self.world.bound], inputs), alike(inputs))  # type: ignore
-        except Unsuited as error:
+        except Refused as error:
             return inputs, error  # equal to nothing
 
     def why(self) -> str:
@@ -96,7 +96,7 @@ class Kind:
     def watch(self, world: World, tensors: list[Tensor]) -> list[Tensor]:
         """Make this the kind of calls in the world as it is now. Returns the inputs of their program."""
         self.world, self.known = world, {id(t) for t in world.tensors}
-        self.fixed = {i: t for i, t in enumerate(tensors) if id(t) in self.known}  # also found in the world
+        self.fixed = [id(t) in self.known and id(t) for t in tensors]  # those that are also found in the world
         inputs, self.bound = self._inputs(tensors)
         return inputs
 
@@ -142,17 +142,19 @@ class capture:
         try:
             key = (structure(args, tensors), structure(options, tensors) if options else None, recording,
                    random.rows and random.rows.count, dtypes.get_default_dtype(), *alike(tensors, (args, options)))
-        except Unsuited as error:
+        except Refused as error:
             self.warn(str(error))
             return self.function(*args, **options)
         with self.lock:
             kinds = self.kinds.get(key) or self.kinds.setdefault(key, [])
-            kind, inputs = self._kind_of(kinds, tensors)
-            if kind is None:
+            for kind in kinds:
+                if (inputs := kind.given(tensors)) is not None:
+                    break
+            else:
+                if not self.closed and (why := _RANKS if collective.ranks() > 1 else self._too_many(kinds)):
+                    self.give_up(why)
                 if self.closed:
                     return self.function(*args, **options)
-                if why := _RANKS if collective.ranks() > 1 else self._too_many(kinds):
-                    return self._give_up(why, args, options)
                 kinds.append(kind := Kind())
             if kind.program is not None and inputs is not None:
                 if kind.program.suits(inputs):
@@ -165,14 +167,6 @@ class capture:
                 finally:
                     _recording.release()
         return self.function(*args, **options)
-
-    def _kind_of(self, kinds: list[Kind], tensors: list[Tensor]) -> tuple[Kind | None, list[Tensor] | None]:
-        for kind in kinds:
-            if kind.world is None:
-                return kind, None
-            if (inputs := kind.given(tensors)) is not None:
-                return kind, inputs
-        return None, None
 
     def _too_many(self, kinds: list[Kind]) -> str:
         """The reason to make no more kinds, if any. Drops kinds whose objects are gone or replaced."""
@@ -205,19 +199,13 @@ class capture:
             place.put(value)
         return returned
 
-    def stop(self, kind: Kind, why: str, result: Any) -> Any:
-        kind.stopped, kind.tape = True, None
-        self.warn(why)
-        return result
-
-    def _give_up(self, why: str, args: tuple, options: dict) -> Any:
-        self.end(why)
-        return self.function(*args, **options)
-
-    def end(self, why: str) -> None:
-        """Record no more calls; existing programs stay in use."""
-        self.kinds = {key: kinds for key, old in self.kinds.items() if (kinds := [k for k in old if k.replays])}
-        self.closed, self.ended = True, not self.kinds
+    def give_up(self, why: str, kind: Kind | None = None) -> None:
+        """Record no more calls, or none of one kind; existing programs stay in use."""
+        if kind is not None:
+            kind.stopped, kind.tape = True, None
+        else:
+            self.kinds = {key: kinds for key, old in self.kinds.items() if (kinds := [k for k in old if k.replays])}
+            self.closed, self.ended = True, not self.kinds
         self.warn(why)
 
     def warn(self, why: str) -> None:

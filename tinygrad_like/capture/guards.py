@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import types
 import weakref
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Set
+from ctypes import string_at
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,23 +24,29 @@ _FLAGS = (bool, str, type(None))  # a function may change these, since a replay 
 
 
 class Question(NamedTuple):
-    """A question about an object, in place of a key: as an expression, and as a function. own: whether the function may
-    change the answer itself."""
+    """A question about an object, in place of a key, as an expression. own: whether the function may change the answer
+    itself."""
 
     text: str
-    answer: Callable
     own: bool = False
 
+    def answer(self, about: Any) -> Any:
+        return _asked(self.text)(about)
 
-_QUESTIONS = {
-    "length": Question("len({})", len), "parts": Question("[*{}]", list), "result": Question("{}()", lambda x: x()),
-    "ids": Question("[*map(id, {})]", lambda x: [*map(id, x)])}
-WITHOUT_GRADIENT = Question("{}._grad is None", lambda t: t._grad is None, own=True)
+
+@lru_cache(None)
+def _asked(text: str) -> Callable[[Any], Any]:
+    return define("asked", f"def asked(x): return {text.format('x')}", "<guards>", {"get": dict.get})
+
+
+_QUESTIONS = {"length": Question("len({})"), "parts": Question("[*{}]"), "result": Question("{}()"),
+              "ids": Question("[*map(id, {})]")}
+WITHOUT_GRADIENT = Question("{}._grad is None", own=True)
 
 
 def is_zero(option: str) -> Question:
     """Whether an option of an optimizer's group is 0."""
-    return Question(f"get({{}}, {option!r}) == 0", lambda group: group.get(option) == 0, own=True)
+    return Question(f"get({{}}, {option!r}) == 0", own=True)
 
 
 class Place(NamedTuple):
@@ -51,9 +60,7 @@ class Place(NamedTuple):
         return get(self.where, self.key)
 
     def put(self, value: Any) -> None:
-        if type(self.where) is types.CellType:
-            self.where.cell_contents = value
-        elif _has_items(self.where):
+        if _has_items(self.where):
             self.where[self.key] = value
         else:
             setattr(self.where, self.key, value)
@@ -87,15 +94,12 @@ class Guards:
                 return True
         except (AttributeError, LookupError, ValueError):  # something is gone
             pass
-        self.what = ""
-        for where, key, value, name in self._differences():
-            self.what = name
-            if type(key) is not Question:
-                if _bindable(where, get(where, key)) and holds_only_tensors(value):
-                    self.moved = Place(where, key, name)
-                self.replaced = not isinstance(where, Tensor) and not isinstance(value, _VALUES)
-            return False
-        return True
+        where, key, value, self.what = next(self._differences(), (None, None, None, ""))
+        if self.what and type(key) is not Question:
+            if _bindable(where, get(where, key)) and holds_only_tensors(value):
+                self.moved = Place(where, key, self.what)
+            self.replaced = not isinstance(where, Tensor) and not isinstance(value, _VALUES)
+        return not self.what
 
     def changed(self, effects: set[int]) -> tuple[str, list[Place]]:
         """The name of state that the function has changed but a program would not; and the places that it has bound to
@@ -125,6 +129,11 @@ class Guards:
         """Whether each Tensor that needs a gradient had none, by id."""
         return {id(t): answer for t, question, answer, _ in self.entries if question is WITHOUT_GRADIENT}
 
+    def drop_gradients(self, of: Set[int]) -> None:
+        """Ask no more whether these Tensors have gradients, which they had, and which the program drops first."""
+        self.quick, self.entries = None, [entry for entry in self.entries if not (
+            entry[1] is WITHOUT_GRADIENT and entry[2] is False and id(entry[0]) in of)]
+
     def memories(self) -> dict[int, np.ndarray]:
         """The memory of all Tensors, and of those in places that each call binds again, by id."""
         found = [t._data for t in (*self.tensors, *[t for place in self.bound for t in tensors_in(place.get())])]
@@ -132,14 +141,30 @@ class Guards:
 
 
 def _in_one_expression(entries: list[tuple[Any, Any, Any, str]]) -> Callable[[], bool]:
-    """Code that tests whether each object is still the same one."""
-    lengths = {id(where): (where, value) for where, key, value, _ in entries if key is _QUESTIONS["length"]}
-    about, answers = zip(*lengths.values(), strict=True) if lengths else ((), ())
-    found = [_condition(*entry[:3]) for entry in entries if entry[1] is not _QUESTIONS["length"]]
-    found.append(("[*map(len, {})] == {}", (about, [*answers])))  # all at once, which is faster
+    """Code that tests whether each object is still the same one; of dicts and lists that are watched whole, all at
+    once, which is faster."""
+    held = {(id(where), key): (where, value) for where, key, value, _ in entries if isinstance(where, dict | list) and (
+        type(key) is not Question and value is not MISSING and _is(get(where, key), value))}
+    counts = Counter([at for at, _ in held])
+    whole = {id(where): where for where, _ in held.values() if len(where) == counts[id(where)]}
+    gone: list[Any] = []  # whose address may be that of a later object
+    refs = [weakref.ref(value(), gone.append) for _, value in held.values() if type(value) is weakref.ref]
+    found = [("not {}", (gone, refs)), ("{}({}) == {}", (_contents, [*whole.values()], _contents(whole.values())))]
+    found += [_condition(where, key, value) for where, key, value, _ in entries if not (
+        id(where) in whole and ((id(where), key) in held or key is _QUESTIONS["length"]))]
     found = [*{(text, *map(id, about)): (text, about) for text, about in found}.values()]  # none is tested twice
-    parts = [_compiled(found[i:i + 300]) for i in range(0, len(found), 300)]  # one takes long to compile
-    return parts[0] if len(parts) == 1 else lambda: all([part() for part in parts])
+    objects = {id(value): value for _, about in found for value in about}
+    names = {key: f"_{i}" for i, key in enumerate(objects)}
+    text = " and ".join([text.format(*[names[id(value)] for value in about]) for text, about in found])
+    known = {"get": dict.get, **dict(zip(names.values(), objects.values(), strict=True))}
+    # The objects are defaults of arguments, which are read faster than globals.
+    return define("same", f"def same({', '.join([f'{n}={n}' for n in known])}): return {text}", "<guards>", known)
+
+
+def _contents(objects: Iterable[Any]) -> bytes:
+    """The addresses of all that dicts and lists hold, listed by C code."""
+    found = tuple(gc.get_referents(*objects))
+    return string_at(id(found) + tuple.__basicsize__, len(found) * tuple.__itemsize__)
 
 
 def _condition(where: Any, key: Any, value: Any) -> tuple[str, tuple]:
@@ -147,43 +172,32 @@ def _condition(where: Any, key: Any, value: Any) -> tuple[str, tuple]:
     if type(key) is Question:
         return (key.text if value is True else f"not {key.text}", (where,)) if type(value) is bool else (
             f"{key.text} == {{}}", (where, value))
+    if isinstance(where, Tensor):
+        default, where = getattr(type(where), key, MISSING), vars(where)
+        value = MISSING if value is default and key not in where else value
+    if type(where) is types.MappingProxyType:
+        where, = gc.get_referents(where)  # the dict itself, which is read faster
+    now = "{}() is not None" if type(value) is weakref.ref else "{}"
+    if not _has_items(where):
+        of = "{}()" if type(where) is weakref.ref else "{}"
+        return (f"not hasattr({of}, '{key}')", (where,)) if value is MISSING else (
+            f"{of}.{key} is {now}", (where, value))
     if value is MISSING:
-        return ("{} not in {}", (key, where)) if _has_items(where) else (
-            "not hasattr({}, {})", (where, key or "cell_contents"))
-    if _has_items(where):  # [] of a defaultdict would add
-        of: tuple = (where, key)
-        text = "get({}, {})" if isinstance(where, dict) and type(where) is not dict else "{}[{}]"
-        if type(key) is int or type(key) is str and key.isidentifier():  # a constant is read faster
-            of, text = (where,), text.format("{}", repr(key))
-    else:
-        of, text = (where,), f"{{}}.{key or 'cell_contents'}"
-    return f"{text} is {{}}" + " is not None" * (type(value) is weakref.ref), (*of, value)
+        return "{} not in {}", (key, where)
+    if isinstance(where, dict) and type(where) is not dict:  # [] of a defaultdict would add
+        return f"get({{}}, {{}}) is {now}", (where, key, value)
+    if type(key) is int or type(key) is str and key.isidentifier():  # a constant is read faster
+        return f"{{}}[{key!r}] is {now}", (where, value)
+    return f"{{}}[{{}}] is {now}", (where, key, value)
 
 
-def _compiled(conditions: list[tuple[str, tuple]]) -> Callable[[], bool]:
-    """A function that tests conditions. The objects are defaults of arguments, which are read faster than globals."""
-    names: dict[str, Any] = {"get": dict.get, "len": len, "map": map, "id": id}
-    known: dict[int, str] = {}
-
-    def name(value: Any) -> str:
-        if value is None or type(value) is bool:
-            return repr(value)
-        if id(value) in known:
-            return known[id(value)]
-        names[new := f"_{len(known)}"] = value
-        known[id(value)] = f"o{new}" if type(value) is weakref.ref else new
-        return f"({known[id(value)]} := {new}())" if type(value) is weakref.ref else new
-
-    text = " and ".join([text.format(*map(name, about)) for text, about in conditions])
-    arguments = ", ".join([f"{n}={n}" for n in names])
-    return define("same", f"def same({arguments}): return {text}", "<guards>", names)
+def _is(now: Any, value: Any) -> bool:
+    return now is value() is not None if type(value) is weakref.ref else now is value
 
 
 def same(now: Any, value: Any) -> bool:
     """Whether two values are the same to Python: NaN is NaN, but 0.0 is not -0.0."""
-    if type(value) is weakref.ref:
-        return now is value() is not None
-    return now is value or isinstance(value, _VALUES) and type(now) is type(value) and repr(now) == repr(value)
+    return _is(now, value) or isinstance(value, _VALUES) and type(now) is type(value) and repr(now) == repr(value)
 
 
 def _bindable(where: Any, value: Any) -> bool:
@@ -197,11 +211,9 @@ def _has_items(where: Any) -> bool:
 def get(where: Any, key: Any) -> Any:
     """The value there, or MISSING."""
     try:
-        if type(where) is weakref.ref:
-            return getattr(where(), key)
-        return where.cell_contents if type(where) is types.CellType else (
-            dict.get(where, key, MISSING) if isinstance(where, dict) else where[key] if _has_items(where) else
-            getattr(where, key))
+        if isinstance(where, dict):
+            return dict.get(where, key, MISSING)
+        return where[key] if _has_items(where) else getattr(where() if type(where) is weakref.ref else where, key)
     except (AttributeError, LookupError, ValueError):
         return MISSING
 
@@ -209,11 +221,7 @@ def get(where: Any, key: Any) -> Any:
 def attributes_of(value: Any) -> list[tuple[Any, str, Any]]:
     """The owners, names and values of an object's attributes, from its dict and its slots."""
     own = getattr(value, "__dict__", {})
-    slots = {s for k in type(value).__mro__ for s in _slots(k)}
+    slots = {name for k in type(value).__mro__ if "__slots__" in vars(k)
+             for name, x in vars(k).items() if type(x) is types.MemberDescriptorType}
     return [*[(own, key, part) for key, part in own.items()], *[(value, slot, get(value, slot)) for slot in slots]]
 
-
-def _slots(of: type) -> list[str]:
-    """The names of a class's slots, in which `__x` has become `_Class__x`."""
-    own = vars(of)
-    return [n for n, x in own.items() if type(x) is types.MemberDescriptorType] if "__slots__" in own else []

@@ -25,7 +25,7 @@ from .instructions import Refused, Step
 from .lower import lowered
 from .origins import MADE, UNKNOWN
 from .plan import in_bytes, placed, shown
-from .pytree import Unsuited, alive, rebuilt, tensors_in
+from .pytree import alive, rebuilt, tensors_in
 from .recorder import Tape
 from .snapshots import OTHER, SAME, Copies, Saved, apart
 
@@ -315,10 +315,7 @@ def proved(make: Callable[[bool], Program], prove: Callable[[Program], str], fus
     """The fastest program of a tape that has Python's results. Raises Refused if there is none."""
     rejected: list[str] = []
     for fused in (True, False) if fuse else (False,):
-        try:
-            program = make(fused)
-        except Unsuited as error:
-            raise Refused(str(error)) from None
+        program = make(fused)
         wrong = prove(program)
         if wrong == ROUNDING:  # then the other one, equal to the bit, tells whether the tape is complete
             program.release()

@@ -13,16 +13,12 @@ import numpy as np
 
 from ..core.graph import Node
 from ..core.tensor import Tensor
+from .instructions import Refused
 from .trace import OURS, owner_of_class
 
 PLAIN = frozenset((int, float, bool, str, type(None), bytes, complex, range, type(Ellipsis)))
 FIELDS = frozenset("_data _grad node requires_grad version _viewed _apart _hooks _after".split())
-_KINDS: set[type] = {Tensor}  # and this library's subclasses
 _DICTS = (dict, OrderedDict)
-
-
-class Unsuited(TypeError):
-    """A captured function cannot take or return this value."""
 
 
 class Same:
@@ -53,18 +49,18 @@ def gone(key: Any) -> bool:
 def structure(value: Any, tensors: list) -> Any:
     """The parts of a value that are not Tensors, for comparison. The Tensors are added to `tensors`.
 
-    Raises Unsuited for an array in place of a Tensor, and for a Tensor that is more than its numbers.
+    Raises Refused for an array in place of a Tensor, and for a Tensor that is more than its numbers.
     """
     kind = type(value)
     if isinstance(value, Tensor):
         tensors.append(value)
         array = value._data
         if value.node is not None and alive(value.node):
-            raise Unsuited("a Tensor that it is given stands on a graph, in which backward would go on outside; pass "
+            raise Refused("a Tensor that it is given stands on a graph, in which backward would go on outside; pass "
                            "its detach(), or capture what computes it too")
         if value._hooks or len(value.__dict__) > 1 and not value.__dict__.keys() <= FIELDS or (
-                kind not in _KINDS and not _ours(kind)):
-            raise Unsuited("a Tensor that it is given has hooks, attributes or a class of its own; pass its detach()")
+                kind is not Tensor and owner_of_class(kind) != OURS):
+            raise Refused("a Tensor that it is given has hooks, attributes or a class of its own; pass its detach()")
         order = None if array.flags.c_contiguous else _order(array)
         return Tensor, array.shape, array.dtype, value.requires_grad, value._grad is None, value.node is None, order
     if kind is tuple or kind is list:
@@ -72,7 +68,7 @@ def structure(value: Any, tensors: list) -> Any:
     if kind in PLAIN:
         return _plain(kind, value)
     if isinstance(value, np.ndarray):
-        raise Unsuited("it is given a NumPy array, whose numbers it could not follow; make a Tensor of it outside")
+        raise Refused("it is given a NumPy array, whose numbers it could not follow; make a Tensor of it outside")
     if isinstance(value, np.generic):
         return kind, value.tobytes()
     if (named := parts_of(value)) is not None:
@@ -80,12 +76,6 @@ def structure(value: Any, tensors: list) -> Any:
     if isinstance(value, MethodType):  # a new object each time
         return kind, Same(value.__self__), Same(value.__func__)
     return kind, Same(value)
-
-
-def _ours(kind: type) -> bool:
-    if owner_of_class(kind) == OURS:
-        _KINDS.add(kind)
-    return kind in _KINDS
 
 
 def _order(array: np.ndarray) -> tuple[int, ...] | None:
@@ -115,14 +105,14 @@ def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
 
 
 def rebuilt(value: Any, replace: Callable[[Tensor], Any]) -> Any:
-    """A value with other Tensors in it. Raises Unsuited unless it is made of Tensors and numbers alone."""
+    """A value with other Tensors in it. Raises Refused unless it is made of Tensors and numbers alone."""
     if isinstance(value, Tensor):
         return replace(value)
     kind = type(value)
     if kind in PLAIN or isinstance(value, np.generic):
         return value
     if (parts := parts_of(value)) is None:
-        raise Unsuited(f"it returns a {kind.__name__}; return Tensors and numbers, alone or in tuples, lists, dicts or "
+        raise Refused(f"it returns a {kind.__name__}; return Tensors and numbers, alone or in tuples, lists, dicts or "
                        "dataclasses")
     new = [(name, rebuilt(v, replace)) for name, v in parts]
     if kind in _DICTS:
@@ -147,13 +137,10 @@ def parts_within(value: Any) -> list[Any]:
     return [value, *[v for name, part in parts_of(value) or () for v in (name, *parts_within(part))]]
 
 
-def plain_in(value: Any) -> list[str]:
-    """The parts of a value that are not Tensors, as text."""
-    if isinstance(value, Tensor):
-        return ["a Tensor"]
-    if (parts := parts_of(value)) is None:
-        return [f"{type(value)} {value!r}"]
-    return [str(type(value)), *[text for name, part in parts for text in (repr(name), *plain_in(part))]]
+def plain_in(value: Any) -> list[Any]:
+    """The parts of a value, for comparison: Tensors and containers by type, others as text."""
+    return [Tensor if isinstance(x, Tensor) else type(x) if parts_of(x) is not None else (type(x), repr(x))
+            for x in parts_within(value)]
 
 
 def containers_in(value: Any) -> list[int]:

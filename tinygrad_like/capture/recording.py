@@ -29,11 +29,9 @@ def record(self: capture, kind: Kind, tensors: list[Tensor], args: tuple, option
     watched, known = (args, options), set(self.trace.ran)
     if kind.world is None and known:
         kind.world = _world(self, watched)
-    world, inputs = kind.world, tensors
-    kind.first = world is None
-    if world is not None:
-        inputs = kind.watch(world, tensors)
-    given, self.trace.unknown, parts = [(t, _marks(t)) for t in tensors], "", parts_within(watched)
+    world, kind.first, self.trace.unknown = kind.world, kind.world is None, ""
+    inputs = tensors if world is None else kind.watch(world, tensors)
+    given, parts = [(t, _marks(t)) for t in tensors], parts_within(watched)
     apart = [] if kind.tape is None or kind.wrote else _apart(inputs)
     tape = Tape([t._data for t in inputs], kind.tape, world.memories() if world else None)
     before = Saved(kind.tape, inputs) if kind.tape is not None else None
@@ -53,37 +51,47 @@ def record(self: capture, kind: Kind, tensors: list[Tensor], args: tuple, option
         id(memory(t._data)) in tape.seen or tape.origins.kind(t._data) in (INPUT, MADE))}
     tape.gradients = {key: tape.origins.noted(t._grad._data) for key, t in tape.leaves.items() if t._grad is not None}
     kind.tries, effects = kind.tries + 1, {id(d) for d in tape.counted()}
-    marked = next((f"it sets {name} of an argument" for t, marks in given for name, a in _marks(t).items()
-                   if marks.get(name) is not a), "")
-    now = parts_within(watched)
-    if len(now) != len(parts) or any([a is not b and type(a) is not int for a, b in zip(parts, now, strict=True)]):
-        marked = marked or "it changes a list, a dict or a dataclass that it is given; return what is new"
-    marked = marked or next((f"it sets {name} of its result" for t in tensors_in(result) for name in vars(t)
-                             if name not in FIELDS), "")
-    if why := tape.trouble or self.trace.unknown or marked:
-        return self.stop(kind, why, result)
-    what, places = world.changed(effects) if world is not None else ("", [])
-    self.places |= {(id(place.where), place.key): place for place in places}
-    if what:
-        why = f"{what} is changed by the function itself; make it a Tensor, or change it outside and pass it"
+    try:
+        if why := tape.trouble or self.trace.unknown or _marked(given, parts, parts_within(watched), result):
+            raise Refused(why)
+        what, places = world.changed(effects) if world is not None else ("", [])
+        self.places |= {(id(place.where), place.key): place for place in places}
         if what in self.changed:
-            self.end(why)
+            self.give_up(f"{what} is changed by the function itself; make it a Tensor, or change it outside and pass "
+                         "it")
             return result
-        self.changed.add(what)
-    elif world is not None and world.unknown:
-        return self.stop(kind, world.unknown, result)
-    different = "" if kind.tape is None else tape.different or (
-        "" if before is not None and before.covers(tape) else "it changes other arrays in each call")
-    whole = world is not None and self.trace.ran.keys() == known and not (what or places)
-    if whole and before is not None and not different:
-        return _made(self, kind, tape, before, result, inputs, watched)
-    if different and kind.tries >= _TRIES:
-        return self.stop(kind, different, result)
+        if what:
+            self.changed.add(what)
+        elif world is not None and world.unknown:
+            raise Refused(world.unknown)
+        different = "" if kind.tape is None else tape.different or (
+            "" if before is not None and before.covers(tape) else "it changes other arrays in each call")
+        whole = world is not None and self.trace.ran.keys() == known and not (what or places)
+        if whole and before is not None and not different:
+            _make(self, kind, tape, before, result, inputs, watched)
+            return result
+        if different and kind.tries >= _TRIES:
+            raise Refused(different)
+    except Refused as error:
+        self.give_up(str(error), kind)
+        return result
     tape.release()
     kind.tape = tape
     if not whole:
         kind.watch(_world(self, watched, effects, world), tensors)
     return result
+
+
+def _marked(given: list[tuple[Tensor, dict]], parts: list[Any], now: list[Any], result: Any) -> str:
+    """What the function has done to its arguments or its result that no program would do."""
+    for t, marks in given:
+        for name, value in _marks(t).items():
+            if marks.get(name) is not value:
+                return f"it sets {name} of an argument"
+    if len(now) != len(parts) or any([a is not b and type(a) is not int for a, b in zip(parts, now, strict=True)]):
+        return "it changes a list, a dict or a dataclass that it is given; return what is new"
+    return next((f"it sets {name} of its result" for t in tensors_in(result) for name in vars(t) if name not in FIELDS),
+                "")
 
 
 def _apart(inputs: list[Tensor]) -> list[tuple[Tensor, np.ndarray]]:
@@ -101,24 +109,22 @@ def _world(self: capture, watched: tuple, effects: Set[int] = frozenset(), befor
     return World(self.function, (*watched[0], *watched[1].values()), self.trace, self.places, effects, before)
 
 
-def _made(self: capture, kind: Kind, tape: Tape, before: Saved, result: Any, inputs: list[Tensor],
-          watched: tuple) -> Any:
+def _make(self: capture, kind: Kind, tape: Tape, before: Saved, result: Any, inputs: list[Tensor],
+          watched: tuple) -> None:
     world = kind.world
     assert world is not None
     both = result, [place.get() for place in world.bound]
-    try:
-        kept = containers_in(both)
-        if len(kept) > len({*kept} - world.ids - {*containers_in(watched)}):
-            raise Refused("it returns or keeps a list, a dict or an object that was there before, or one of them twice"
-                          "; return a copy")
-        kind.program = proved(
-            lambda fuse: Program(tape, inputs, both, fuse, world.tensors),
-            lambda program: program.differs(before, both, inputs), self.fuse)
-    except Refused as error:
-        return self.stop(kind, str(error), result)
+    kept = containers_in(both)
+    there = {id(where() if type(where) is weakref.ref else where) for where, *_ in world.entries}
+    if len(kept) > len({*kept} - there - {*containers_in(watched)}):
+        raise Refused("it returns or keeps a list, a dict or an object that was there before, or one of them twice"
+                      "; return a copy")
+    kind.program = proved(lambda fuse: Program(tape, inputs, both, fuse, world.tensors),
+                          lambda program: program.differs(before, both, inputs), self.fuse)
     kind.program.names = [place.name for place in world.bound]
+    if world.names.isdisjoint(("grad", "_grad")):
+        world.drop_gradients(tape.leaves.keys() - tape.accumulated.keys())
     kind.tape, kind.first = tape if tape.grounds else None, False
-    return result
 
 
 def audit(self: capture, kind: Kind, program: Program, inputs: list[Tensor], args: tuple, options: dict) -> Any:
@@ -136,8 +142,8 @@ def audit(self: capture, kind: Kind, program: Program, inputs: list[Tensor], arg
     except Refused as error:
         wrong = str(error)
     if wrong and not (self.fuse and wrong == ROUNDING):
-        kind.program, kind.stopped = None, True
-        self.warn(f"replayed, it gives other numbers, first in {wrong}")
+        kind.program = None
+        self.give_up(f"replayed, it gives other numbers, first in {wrong}", kind)
     return result
 
 

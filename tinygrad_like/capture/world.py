@@ -81,7 +81,6 @@ class World(Guards):
         for code, globals_ in trace.own.items():
             self._own_code(code, globals_)
         self.bind()
-        self.ids = set(self.seen)
         self.entries = [(where, key, _weak(value), name)
                         for where, key, value, name in sorted(self.entries, key=lambda e: type(e[1]) is Question)]
         self.seen, self.classes, self.trace = {}, {}, None  # type: ignore[assignment]  # they would keep objects alive
@@ -142,7 +141,7 @@ class World(Guards):
         """The attributes that the code names; all of an object of ours, or of a subclass, since our code reads them."""
         kind, before = type(value), self.counted
         if (own := getattr(value, "__dict__", None)) is not None:
-            self.ask("length", own, f"how many attributes {name} has")
+            self.ask("length" if owner_of_class(kind) == OURS else "parts", own, f"the attributes of {name}")
             if not ours:
                 self.entries.append((_weak(value), "__dict__", own, f"the attributes of {name}"))
         stepping = "step" in vars(kind) and owner_of_class(kind) == USERS
@@ -217,8 +216,9 @@ class World(Guards):
         if ran := code in self.trace.ran:
             self.found |= _within(code)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-            if ran or owner == PYTHON or owner == OURS and callable(get(cell, None)):  # as of functools, or of a hook
-                self.at(cell, None, get(cell, None), name, known=owner == OURS)
+            value = get(cell, "cell_contents")
+            if ran or owner == PYTHON or owner == OURS and callable(value):  # as of functools, or of a hook
+                self.at(cell, "cell_contents", value, name, known=owner == OURS)
 
     def _variables(self, code: Code, variables: dict[str, Any]) -> None:
         package = variables.get("__package__") or ""
