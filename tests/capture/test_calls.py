@@ -3,8 +3,8 @@
 import gc
 import types
 import weakref
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import asdict, dataclass
+from functools import lru_cache, partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -415,3 +415,31 @@ def test_a_step_may_begin_with_the_update_of_the_last_one():
 def test_a_step_without_ops_may_be_captured():
     step = capture(lambda: None)
     assert [step() for _ in range(6)] == [None] * 6 and not step.gave_up
+
+
+def by_position(o):
+    match o:
+        case Scale(by):
+            return by
+
+
+@dataclass(eq=False)
+class Scale:
+    by: float = 2.0
+
+
+@pytest.mark.parametrize("read", [
+    lambda o: getattr(o, "".join("by")), lambda o: vars(o)["by"], lambda o: o.__dict__["by"], by_position,
+    lambda o: asdict(o)["by"], lambda o: float("{.by}".format(o)), lru_cache(lambda o: 2.0),  # noqa: UP032
+], ids=["getattr", "vars", "dict", "pattern", "asdict", "format", "cache"])
+def test_a_step_that_does_not_name_what_it_reads_runs_eagerly(read):
+    """The warning names the line, or the function."""
+    o = Scale()
+
+    @capture
+    def step(x):
+        return x * read(o)
+
+    with pytest.warns(UserWarning, match=r"test_calls.py:\d|read is a functools._lru_cache_wrapper"):
+        assert [step(Tensor(X)).tolist() for _ in range(4)] == [(2 * X).tolist()] * 4
+    assert not step.programs

@@ -100,10 +100,12 @@ def names_in(code: Code) -> tuple[frozenset[str], frozenset[str], frozenset[tupl
 
 
 @lru_cache(None)
-def _before_call(code: Code, offset: int) -> list[dis.Instruction]:
+def _asked(code: Code, offset: int) -> str | None:
+    """The constant name in a call getattr(x, "name"), or with a default after it."""
     steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL")]
     at = next((i for i, step in enumerate(steps) if step.offset >= offset), 0)
-    return steps[max(0, at - 2):at]
+    name = steps[at - 2] if steps[at].arg == 3 and steps[at - 1].opname.startswith("LOAD_") else steps[at - 1]
+    return name.argval if name.opname == "LOAD_CONST" and isinstance(name.argval, str) else None
 
 
 def _of_user(function: Any) -> bool:
@@ -198,10 +200,9 @@ class Trace:
         name, of = function.__name__, getattr(function, "__self__", None)
         if of is None or inspect.ismodule(of):
             if name in _COMPUTED and function.__module__ == "builtins":
-                asked = [step.argval for step in _before_call(frame.f_code, frame.f_lasti)
-                         if step.opname == "LOAD_CONST" and isinstance(step.argval, str)]
-                self.asked.update(asked)
-                if not asked:
+                if asked := _asked(frame.f_code, frame.f_lasti):
+                    self.asked.add(asked)
+                else:
                     self._note(f"it calls {name} with a name that it computes", frame)
             elif not pure(function.__module__) or name in _IMPURE and function.__module__ in ("builtins", "numpy"):
                 self._note(f"it calls {function.__module__}.{name}", frame)
