@@ -211,7 +211,7 @@ class World(Guards):
         code, owner = function.__code__, owner_of(function.__globals__, function.__code__.co_filename)
         self._attributes(function, function.__name__)
         for key in self.names & _OF_FUNCTIONS | {"__code__", "__defaults__", "__kwdefaults__"}:
-            if getattr(function, key) is not None:
+            if key in self.names or getattr(function, key) is not None:
                 self.at(function, key, getattr(function, key), f"{key} of {function.__name__}")
         if ran := code in self.trace.ran:
             self.found |= _within(code)
