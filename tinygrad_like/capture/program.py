@@ -72,12 +72,23 @@ class Program:
         self.instead: dict[int, Any] = {}  # Tensors of the result, and memory of several, by what they stand for
         self.result = rebuilt(result, self._standin)
         del self.instead, self.blocks
-        input_of = {id(x): i for i, x in enumerate(inputs)}
+        self._plan_gradients({id(x): i for i, x in enumerate(inputs)}, {id(t) for t in outside})
+        self.arrays = [self.grads[j][1]._data for j in self.owned]
+        self.different = _different([grad for _, grad in tape.accumulated.values()])
+        runs = groupby(steps, lambda step: step.call is None)
+        self.parts = [part for python, run in runs for part in (run if python else [Calls(run)])]
+        del self.moved, self.source  # they would keep the recording's results alive
+        self.scales: dict[Any, float] = {}  # the largest number of each result, gradient and state in the proof
+        self.held = 0  # the program's own references to the memory of results and gradients
+        self.views = 0  # to the arrays of gradients
+
+    def _plan_gradients(self, input_of: dict[int, int], known: set[int]) -> None:
+        """Note whose gradients it sets, and where they lie. input_of, known: inputs and Tensors from outside, by id."""
         # Leaves, gradients, and the numbers of inputs that are the gradient or the leaf.
         self.grads: list[tuple[Tensor, Any, int | None, int | None]] = []
         self.owned: list[int] = []  # indices of gradients on memory of the program,
         self.shared: list[int] = []  # and of those that Python may have there: the next call does not read them
-        added, known = {id(grad) for _, grad in tape.accumulated.values()}, {id(t) for t in outside}
+        tape, added = self.tape, {id(grad) for _, grad in self.tape.accumulated.values()}
         for key, leaf in tape.leaves.items():
             if (grad := leaf._grad) is not None and (grad.requires_grad or grad.node is not None):
                 raise Refused("its gradients stand on a graph; detach() them")
@@ -94,14 +105,6 @@ class Program:
                     self.shared.append(len(self.grads))
                 grad = wrap(self.moved(tape.gradients[key]))
             self.grads.append((leaf, grad, of if kind == "input" else None, input_of.get(key)))
-        self.arrays = [self.grads[j][1]._data for j in self.owned]
-        self.different = _different([grad for _, grad in tape.accumulated.values()])
-        runs = groupby(steps, lambda step: step.call is None)
-        self.parts = [part for python, run in runs for part in (run if python else [Calls(run)])]
-        del self.moved, self.source  # they would keep the recording's results alive
-        self.scales: dict[Any, float] = {}  # the largest number of each result, gradient and state in the proof
-        self.held = 0  # the program's own references to the memory of results and gradients
-        self.views = 0  # to the arrays of gradients
 
     def _standin(self, t: Tensor) -> Tensor:
         """A Tensor on memory of the program, in place of one of the result."""
@@ -345,15 +348,16 @@ def _size(count: int) -> str:
 
 class _Early:
     """A key that sorts steps in Python before kernel calls, which then run without a stop: draws, as they read only
-    generators' states, and the numbers of an optimizer, unless an earlier step changes its groups or its count."""
+    generators' states, and the numbers of an optimizer, unless an earlier step changes its groups or its count. Effects
+    stay in their order, since a check may raise an error."""
 
     def __init__(self) -> None:
         self.changed, self.effects = set[int](), False
 
     def __call__(self, step: Step) -> bool:
         read, written = step.uses()
-        early = step.name == "draw" or step.name == "numbers of an optimizer" and not self.effects and (
-            self.changed.isdisjoint({*read, *written}))
+        early = not self.effects and (step.name == "draw" or step.name == "numbers of an optimizer" and (
+            self.changed.isdisjoint({*read, *written})))
         if not early:
             self.changed.update(read, written)
             self.effects = self.effects or not (step.call or step.outputs)

@@ -15,6 +15,7 @@ as long as Python would take the same path again, which `guards.py` checks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from types import ModuleType
 from typing import Any
 
@@ -100,7 +101,7 @@ class Tape(Listener):
         options = options or {}
         if self.inside:
             return function(*arguments, **options)
-        with unwatched(function):
+        with unwatched(function) if changes is None else nullcontext():  # an effect may call code of the user
             self.flush()
             self.inside = True
             try:
