@@ -89,7 +89,7 @@ def plain_index(index, shape: tuple[int, ...]) -> tuple:
     if (first is None or getattr(first, "dtype", None) is BOOL and first.shape != shape[: first.ndim]) and (
             why := _too_many(index, shape, basic) or (None if basic else _misfits(index, shape))) is not None:
         raise refusal("getitem", IndexError(why))
-    if mode.listener is not None and not basic:
+    if not basic and (mode.listener is not None or first is None):  # the layout of x[:, mask] is that of x[:, places]
         index = tuple([place for i in index for place in _places_of(i)])
     return index
 
