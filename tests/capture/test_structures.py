@@ -143,3 +143,30 @@ def test_a_replay_returns_pairs_as_pairs():
     f = capture(lambda pair: pair.indices * 10 + pair.values)
     for i in range(5):
         assert f(Tensor([[1.0 * i, 2.0]]).max(1)).tolist() == [max(i, 2) + 10 * (i < 2)]
+
+
+def hooked(x):
+    x.requires_grad_().register_hook(lambda g: g * 2)
+    return x
+
+
+@pytest.mark.parametrize("result, seen", [
+    (lambda x: nn.Parameter(x), type), (hooked, lambda t: t.sum().backward() or t.grad.tolist())],
+    ids=["a parameter", "a hook"])
+def test_a_result_that_is_more_than_its_numbers_is_not_captured(result, seen):
+    f = capture(lambda x: result(x * 2), strict=False)
+    for _ in range(6):
+        assert seen(f(Tensor([1.0, 2.0]))) == seen(result(Tensor([2.0, 4.0])))
+
+
+def test_a_list_argument_that_the_function_sorts_is_not_captured():
+    f = capture(lambda x, order: order.sort() or x * order[0], strict=False)
+    for _ in range(6):
+        f(Tensor([1.0]), order := [3, 1, 2])
+        assert order == [1, 2, 3]
+
+
+def test_a_copy_by_strides_is_read_only_while_it_is_recorded():
+    f = capture(lambda x: (x * 1).as_strided((2, 2), (1, 1)).add_(1.0))
+    with pytest.raises(ValueError, match="read-only"):
+        f(Tensor([1.0, 2.0, 3.0]))

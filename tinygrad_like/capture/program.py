@@ -54,8 +54,8 @@ class Program:
                               "detach(), capture the whole step, or wrap it in no_grad")
             if id(t) not in self.source and id(memory(tape.origins.noted(t._data))) in lasting:
                 raise Refused("it returns or keeps a view of a Tensor that was there, or of a gradient; clone() it")
-            if t._grad is not None and id(t) not in self.source:
-                raise Refused("its result has a gradient; return that as well")
+            if id(t) not in self.source and (t._grad is not None or t._hooks or type(t) is not Tensor):
+                raise Refused("its result has a gradient, hooks or a class of its own; return its detach()")
         changed = {key for step in tape.steps for key in step.uses()[1]}
         self.changed = [i for i, x in enumerate(tape.inputs) if id(memory(x)) in changed]
         self.written = changed & {id(memory(t._data)) for t in outside}  # of Tensors from outside

@@ -47,7 +47,7 @@ class Tape(Listener):
     on_tensors = True  # type: ignore[assignment]
 
     def __init__(self, inputs: Iterable[np.ndarray] = (), before: Tape | None = None,
-                 seen: dict[int, np.ndarray] | None = None):
+                 seen: dict[int, np.ndarray] | None = None, leaves: Iterable[Any] = ()):
         self.inputs, self.before, self.seen = list(inputs), before, seen or {}
         self.steps: list[Step] = []
         self.calls: list = []  # calls of kernels, not yet in steps
@@ -60,7 +60,8 @@ class Tape(Listener):
         self.different = ""  # the first difference between their logs
         self.leaves: dict[int, Any] = {}  # Tensors whose .grad the function sets
         self.gradients: dict[int, np.ndarray] = {}  # the arrays of these, as steps have them
-        self.accumulated: dict[int, tuple] = {}  # leaves, with gradients that the function adds to
+        self.lent = {id(memory(t._grad._data)): t for t in leaves if t._grad is not None}
+        self.accumulated: dict[int, tuple] = {}  # leaves, with gradients that the function reads or adds to
         self.effects: dict[int, Any] = {}  # objects whose methods are effects
         self.inside, self.trouble = False, ""  # whether an op runs; and why the tape cannot be replayed
         self.grounds: list[tuple[Any, bytes]] = []  # inputs, by index, and memory that Python looks at, with its bytes
@@ -170,20 +171,25 @@ class Tape(Listener):
 
     def know(self, x: np.ndarray) -> None:
         """Assume that memory which was not met before lasts from call to call, or is the same constant in each."""
-        if self.origins.kind(x) == UNKNOWN:
+        if self._kind(memory(x)) == UNKNOWN:
             self._log(f"read {_told(x)} from outside", x)
             self.origins.add(LASTING, memory(x))
 
     def _write(self, x: np.ndarray, new: bool = True) -> None:
         """Note a write. new: whether it creates the memory; else the next tape finds out whether the memory lasts."""
         m, before = memory(x), self.before
-        if (kind := self.origins.kind(m)) == UNKNOWN:
+        if (kind := self._kind(m)) == UNKNOWN:
             if before is not None and before.origins.get(m) or not new and (before is None or self.different):
                 self.origins.add(kind := LASTING, m)
             else:
                 self.origins.make(m)
         if kind == LASTING:
             self.state[id(m)] = m
+
+    def _kind(self, m: np.ndarray) -> int:
+        if self.origins.kind(m) == UNKNOWN and id(m) in self.lent:  # the next call may find another gradient
+            self.on_gradient(self.lent.pop(id(m)))
+        return self.origins.kind(m)
 
     def _suffices(self, calls: Sequence, outputs: Sequence[np.ndarray]) -> bool:
         """Whether calls read only known memory and write all other outputs: then they do the whole step."""

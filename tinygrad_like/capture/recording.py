@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Set
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,10 +34,10 @@ def record(self: capture, kind: Kind, tensors: list[Tensor], args: tuple, option
     inputs = tensors if world is None else kind.watch(world, tensors)
     given, parts = [(t, _marks(t)) for t in tensors], parts_within(watched)
     apart = [] if kind.tape is None or kind.wrote else _apart(inputs)
-    tape = Tape([t._data for t in inputs], kind.tape, world.memories() if world else None)
-    before = Saved(kind.tape, inputs) if kind.tape is not None else None
     gradients = [(t, t._grad is not None and weakref.ref(t._grad))
                  for t in [*(world.tensors if world else ()), *inputs]]
+    tape = Tape([t._data for t in inputs], kind.tape, world.memories() if world else None, [t for t, _ in gradients])
+    before = Saved(kind.tape, inputs) if kind.tape is not None else None
     try:
         with tape, self.trace.on():
             result = self.function(*args, **options)
@@ -54,7 +55,7 @@ def record(self: capture, kind: Kind, tensors: list[Tensor], args: tuple, option
     try:
         if why := tape.trouble or self.trace.unknown or _marked(given, parts, parts_within(watched), result):
             raise Refused(why)
-        what, places = world.changed(effects) if world is not None else ("", [])
+        what, places = world.changed(effects, tape.state) if world is not None else ("", [])
         self.places |= {(id(place.where), place.key): place for place in places}
         if what in self.changed:
             self.give_up(f"{what} is changed by the function itself; make it a Tensor, or change it outside and pass "
@@ -88,7 +89,7 @@ def _marked(given: list[tuple[Tensor, dict]], parts: list[Any], now: list[Any], 
         for name, value in _marks(t).items():
             if marks.get(name) is not value:
                 return f"it sets {name} of an argument"
-    if len(now) != len(parts) or any([a is not b and type(a) is not int for a, b in zip(parts, now, strict=True)]):
+    if any([a is not b and (type(a) is not int or a != b) for a, b in zip_longest(parts, now)]):
         return "it changes a list, a dict or a dataclass that it is given; return what is new"
     return next((f"it sets {name} of its result" for t in tensors_in(result) for name in vars(t) if name not in FIELDS),
                 "")

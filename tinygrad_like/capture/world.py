@@ -100,9 +100,9 @@ class World(Guards):
             self._function(value)
         elif isinstance(value, type):
             self._class(value, name)
-        elif isinstance(value, types.ModuleType):
+        elif isinstance(value, types.ModuleType) and owner_of_class(kind) != USERS:  # whose class may have properties
             self._module(value, name)
-        elif isinstance(value, _WRAPPERS):
+        elif isinstance(value, _WRAPPERS) and getattr(value, "func", None) is not getattr:  # which reads any name
             if isinstance(value, types.BuiltinFunctionType) and not pure(value.__module__):
                 self._unknown(value, name)
             for part in _WRAPPED:
@@ -197,6 +197,8 @@ class World(Guards):
                     self.at(value, key, part, f"{name}[{key!r}]" if type(key) in PLAIN else f"a part of {name}")
                 elif type(part) in _NUMBERS and key != "lr":
                     self.ask(is_zero(key), value, f"{name}[{key!r}]")
+            if hasattr(value, "__dict__"):
+                self._attributes(value, name)
             if isinstance(value, defaultdict) and not self.inner:
                 self.ask("result", partial(getattr, value, "default_factory"), name)
                 self.follow(value.default_factory, name)

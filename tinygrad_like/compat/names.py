@@ -231,8 +231,7 @@ class Names:
             raise ValueError(f"as_strided: size {size}, stride {stride} and storage_offset={offset} reach number "
                              f"{last}, but this Tensor has {self._data.size}")
         y = ops.take(ops.reshape(self, shape=(-1,)), index=(aliases._numbers(offset, 1, size, stride),))
-        if mode.listener is None:
-            y._data.flags.writeable = False  # in PyTorch it is a view, and changing it changes this Tensor
+        y._data.flags.writeable = False  # in PyTorch it is a view, and changing it changes this Tensor
         return y
 
     def register_post_accumulate_grad_hook(self, hook):
