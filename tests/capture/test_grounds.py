@@ -130,3 +130,18 @@ def test_a_number_that_the_function_changes_is_refused():
         for i in range(7):
             step(Tensor([1.0, i]))
     assert queue.tolist() == [1, 6, 1, 4, 1, 5] and not step.programs
+
+
+def test_an_array_on_the_memory_of_a_tensor_that_the_function_changes_cannot_be_read():
+    t = Tensor.zeros(2)
+    table = t.numpy()
+
+    @capture(strict=False)
+    def step(x):
+        t.copy_(x)
+        return t * (2 if table[0] > 1 else 1)
+
+    for i in range(6):
+        n = 3.0 if i == 4 else 1.0  # not a replay that an audit checks
+        assert step(Tensor([n, n])).tolist() == [n * (2 if n > 1 else 1)] * 2
+    assert not step.programs

@@ -73,6 +73,7 @@ class Guards:
         self.entries: list[tuple[Any, Any, Any, str]] = []  # owner, key, value, name; then the questions
         self.tensors: list[Tensor] = []
         self.kept: list[Any] = []  # parts of sets, and keys
+        self.tables: dict[int, str] = {}  # the names of NumPy arrays, by their memory
         self.bound: list[Place] = []  # places with another Tensor in each call
         self.left: list[tuple[Place, Any]] = []  # flags that the function has just changed
         self.what, self.replaced = "", False  # whether an object was replaced by another
@@ -101,11 +102,14 @@ class Guards:
             self.replaced = not isinstance(where, Tensor) and not isinstance(value, _VALUES)
         return not self.what
 
-    def changed(self, effects: set[int]) -> tuple[str, list[Place]]:
+    def changed(self, effects: set[int], written: Iterable[int] = ()) -> tuple[str, list[Place]]:
         """The name of state that the function has changed but a program would not; and the places that it has bound to
-        other Tensors. effects: the ids of objects that the program changes as an effect."""
+        other Tensors. effects: the ids of objects that the program changes as an effect. written: memory that it writes
+        to, which the function may read in a NumPy array after that."""
         places: list[Place] = []
         self.left = []
+        if tables := [self.tables[m] for m in written if m in self.tables]:
+            return tables[0], places
         for where, key, value, name in self._differences():
             if key.own if type(key) is Question else id(where) in effects:
                 continue

@@ -41,7 +41,7 @@ class Tape(Listener):
     """The steps of this thread since it was opened; see this module's docstring.
 
     inputs: arrays that will hold other numbers when it is replayed. before: an earlier tape of the same function.
-    seen: the memory of Tensors that the function finds.
+    seen: the memory of Tensors that the function finds. leaves: Tensors that may have gradients from before.
     """
 
     on_tensors = True  # type: ignore[assignment]

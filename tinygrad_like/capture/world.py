@@ -176,6 +176,7 @@ class World(Guards):
             self._refuse(f"{name} is a large NumPy array, which it would take long to compare; make a Tensor of it "
                          "outside")
         else:
+            self.tables[id(memory(x))] = f"the array {name}"
             self.ask("result", lambda: (x.tobytes(), x.shape, x.dtype, x.flags.writeable), f"the array {name}")
 
     def _container(self, value: Any, name: str) -> None:

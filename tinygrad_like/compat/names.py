@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..core.graph import mode
 from ..core.tensor import Tensor, wrap
 from ..dtypes import FLOAT32, FLOATS, promote_types
 from ..errors import named
