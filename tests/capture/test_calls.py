@@ -1,6 +1,7 @@
 """Differences between calls of a captured function: in its arguments, and in all that it reads."""
 
 import gc
+import time
 import types
 import weakref
 from dataclasses import asdict, dataclass
@@ -443,3 +444,25 @@ def test_a_step_that_does_not_name_what_it_reads_runs_eagerly(read):
     with pytest.warns(UserWarning, match=r"test_calls.py:\d|read is a functools._lru_cache_wrapper"):
         assert [step(Tensor(X)).tolist() for _ in range(4)] == [(2 * X).tolist()] * 4
     assert not step.programs
+
+
+def test_callbacks_of_the_garbage_collector_are_no_part_of_a_step():
+    w = Tensor.randn(3, 3)
+
+    @capture
+    def step(x):
+        return (x @ w).tanh().sum()
+
+    def callback(*_):
+        time.perf_counter()
+
+    threshold, before = gc.get_threshold(), gc.callbacks[:]
+    gc.callbacks[:] = [callback, *before, callback]
+    gc.set_threshold(20, 10**6, 10**6)
+    try:
+        for _ in range(4):
+            step(Tensor.ones(2, 3))
+    finally:
+        gc.set_threshold(*threshold)
+        gc.callbacks[:] = before
+    assert step.programs

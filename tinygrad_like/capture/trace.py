@@ -163,13 +163,14 @@ class Trace:
             sys.setprofile(off.pop())
 
         around_compiling.append((pause, resume))
-        gc.callbacks.append(collects)
+        gc.callbacks[:] = [collects, *gc.callbacks, collects]  # around all others
         sys.setprofile(self._event)
         try:
             yield
         finally:
             sys.setprofile(outer)
-            gc.callbacks.remove(collects)
+            for _ in range(2):
+                gc.callbacks.remove(collects)
             around_compiling.remove((pause, resume))
 
     def _event(self, frame: FrameType, event: str, function: Any) -> None:
