@@ -34,7 +34,6 @@ _PAGES = 2**26  # bytes of pages that are mapped at once
 _MOST = 2**20  # bytes that are compared before each replay
 
 
-
 class Origin(NamedTuple):
     kind: int
     array: np.ndarray  # the memory, or its stand-in
