@@ -25,7 +25,7 @@ import numpy as np
 from ..dtypes import memory
 from ..kernels.views import address
 from .instructions import Step
-from .plan import BYTE, LINE
+from .plan import BYTE, LINE, shown
 
 # The origin of memory: not known; an input; from before the call; a step of the tape; what kernels write only after an
 # error; the gradient of a leaf that the function adds to.
@@ -78,7 +78,7 @@ class Origins:
         found = self.get(m := memory(x))
         if found is None or found.kind != MADE or found.array is m:
             return x
-        return np.ndarray(x.shape, x.dtype, found.array, address(x) - address(m), x.strides)
+        return shown(x, found.array, address(m))
 
     def release(self) -> None:
         """Forget what belongs to one call."""
