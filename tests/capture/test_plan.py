@@ -211,7 +211,7 @@ def test_the_cotangent_of_a_slice_is_materialized_where_it_is_read():
 
 def test_bytes_above_127_are_no_negative_numbers():
     def step(x, y):
-        return x.maximum(y), x > y, x % 3
+        return x.maximum(y), x.minimum(y), x > y, x % 3, (x > 100).where(x, y), x - y
 
     captured = capture(step)
     for most in [100] * 4 + [256] * 4:  # the proof sees only small ones

@@ -51,7 +51,7 @@ def _added(value: Any, dtype: np.dtype, operands: list[np.ndarray], values: list
         return add("number", (value,), dtype)
     name, *inputs = value
     of = np.result_type(*inputs) if name in _TRUE_OR_FALSE else dtype
-    if of.kind == "u" or of.kind != "f" and name in _OF_FLOATS:
+    if of.kind != "f" and name in _OF_FLOATS:
         raise KeyError(name)
     return add(name, tuple([_added(x, BOOL if name == "where" and i == 0 else of, operands, values)
                             for i, x in enumerate(inputs)]), dtype)

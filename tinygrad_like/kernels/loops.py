@@ -77,11 +77,15 @@ def _intrinsic(name: str) -> Callable:
     return make
 
 
+def _unsigned(x) -> bool:
+    return x.type.width in (1, 8)  # a bool or a byte
+
+
 def _compare(sign: str) -> Callable:
     def make(b, dtype, x, y):
         if isinstance(x.type, ir.FloatType | ir.DoubleType):
             return (b.fcmp_unordered if sign == "!=" else b.fcmp_ordered)(sign, x, y)
-        return (b.icmp_unsigned if x.type.width == 1 else b.icmp_signed)(sign, x, y)
+        return (b.icmp_unsigned if _unsigned(x) else b.icmp_signed)(sign, x, y)
 
     return make
 
@@ -113,6 +117,8 @@ def _mod(b, dtype, x, y):  # for y > 0
     if dtype.kind == "f":
         left, zero = b.frem(x, y), ir.Constant(x.type, 0.0)
         return b.fadd(left, b.select(b.fcmp_ordered("<", left, zero), y, zero))
+    if _unsigned(x):
+        return b.urem(x, y)
     left = b.srem(x, y)
     return b.select(b.icmp_signed("<", left, ir.Constant(left.type, 0)), b.add(left, y), left)
 
@@ -147,12 +153,11 @@ def _cast(b, x, dtype: np.dtype):
         if isinstance(kind, floats):
             return b.fpext(x, kind) if isinstance(kind, ir.DoubleType) else b.fptrunc(x, kind)
         return b.fptosi(x, kind)
-    unsigned = x.type.width in (1, 8)
     if isinstance(kind, floats):
-        return (b.uitofp if unsigned else b.sitofp)(x, kind)
+        return (b.uitofp if _unsigned(x) else b.sitofp)(x, kind)
     if kind.width < x.type.width:
         return b.trunc(x, kind)
-    return (b.zext if unsigned else b.sext)(x, kind)
+    return (b.zext if _unsigned(x) else b.sext)(x, kind)
 
 
 def _formula(b, name: str, x: Sequence) -> Any:
