@@ -19,7 +19,7 @@ WRONG, ALONE = (set((pathlib.Path(__file__).parent / name).read_text().splitline
                 for name in ("attack_wrong.txt", "attack_alone.txt"))
 PROGRAMS = os.environ.get("TINYGRAD_LIKE_ATTACKS")
 
-# Compiled loops choose between 0 and -0 differently; the proof notices, and the program does without them.
+# Compiled loops choose between 0 and -0 differently; the first audit notices, and the program does without them.
 REJECTED = {"maximum of special numbers"}
 
 

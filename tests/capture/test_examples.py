@@ -36,7 +36,7 @@ MORE = {
     "pooling and back": "nn.functional.max_unpool2d(*nn.functional.max_pool2d(Tensor([[[[1.0, 2.0], [4.0, 3.0]]]]), 2,"
                         " return_indices=True), 2)",
     "16 bits": "Tensor([1.5, -2.5]).short() + 0",
-    # Hard cases for compiled loops; if a loop is wrong, the proof rejects it.
+    # Hard cases for compiled loops; if a loop is wrong, an audit rejects it.
     "limits that cross": "Tensor([0.1, 0.5, 0.9]).clip(0.7, 0.3)",
     "limits of NaN": "Tensor([np.nan, -np.inf, np.inf, 0.5, -0.0]).clip(0.0, 1.0)",
     "one limit": "Tensor([-1.0, 2.0]).clip(min=0) + Tensor([-1.0, 2.0]).clip(max=0)",

@@ -214,7 +214,7 @@ def test_bytes_above_127_are_no_negative_numbers():
         return x.maximum(y), x.minimum(y), x > y, x % 3, (x > 100).where(x, y), x - y
 
     captured = capture(step)
-    for most in [100] * 4 + [256] * 4:  # the proof sees only small ones
+    for most in [100] * 4 + [256] * 4:  # the audits see only small ones
         x, y = [Tensor(RNG.integers(0, most, 50).astype(np.uint8)) for _ in range(2)]
         for a, b in zip(step(x, y), captured(x, y), strict=True):
             np.testing.assert_array_equal(a.numpy(), b.numpy())

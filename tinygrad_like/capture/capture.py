@@ -58,6 +58,8 @@ class Kind:
     world: World | None = None
     tape: Tape | None = None
     program: Program | None = None
+    fused: Program | None = None  # a program that rounds differently, while one without that is audited
+    make: Callable[[bool], Program] | None = None  # until an audit has shown that the tape is complete
     tries, replays, stopped = 0, 0, False
     wrote = False  # whether its last recording wrote to an input
     bound: Any = None  # the values in the places, and which Tensors are the same

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import groupby
 from sys import getrefcount
@@ -25,11 +25,12 @@ from .instructions import Refused, Step
 from .lower import lowered
 from .origins import MADE, UNKNOWN
 from .plan import in_bytes, placed, shown
-from .pytree import alive, rebuilt, tensors_in
+from .pytree import alive, plain_in, rebuilt, tensors_in
 from .recorder import Tape
-from .snapshots import OTHER, SAME, Copies, Saved, apart
+from .snapshots import ROUNDED, SAME, Saved, apart
 
 ROUNDING = "the last bits"
+_NOTHING = np.empty(0)
 
 
 class Program:
@@ -42,7 +43,7 @@ class Program:
     def __init__(self, tape: Tape, inputs: Sequence[Tensor], result: Any, fuse: bool, outside: Sequence[Tensor] = ()):
         self.tape, self.fuse = tape, fuse
         self.names: list[str] = []  # of places that it binds
-        self.rejected: list[str] = []  # differences of faster code in the proof
+        self.rejected = ""  # the difference of faster code, if it gave other numbers
         self.source: dict[int, tuple[str, Any]] = {id(t): ("outside", t) for t in outside}
         self.source |= {id(leaf.grad): ("gradient", leaf) for leaf in tape.leaves.values() if leaf.grad is not None}
         self.source |= {id(x): ("input", i) for i, x in reversed([*enumerate(inputs)])}
@@ -78,7 +79,7 @@ class Program:
         runs = groupby(steps, lambda step: step.call is None)
         self.parts = [part for python, run in runs for part in (run if python else [Calls(run)])]
         del self.moved, self.source  # they would keep the recording's results alive
-        self.scales: dict[Any, float] = {}  # the largest number of each result, gradient and state in the proof
+        self.scales: dict[Any, float] = {}  # the largest number of each array in its first audit
         self.held = 0  # the program's own references to the memory of results and gradients
         self.views = 0  # to the arrays of gradients
 
@@ -155,7 +156,9 @@ class Program:
             return False
         if self.accumulated and _different([leaf.grad for leaf, _, _ in self.accumulated]) != self.different:
             return False
-        return getrefcount(self.own[0]) <= self.held and sum(map(getrefcount, self.arrays)) <= self.views
+        held, views = getrefcount(self.own[0]), sum(map(getrefcount, self.arrays))
+        self.held, self.views = self.held or held, self.views or views  # before its first replay, there are no others
+        return held <= self.held and views <= self.views
 
     def __call__(self, tensors: Sequence[Tensor]) -> Any:
         given = [(self.inputs[k], tensors[k], k in self.changed) for k in self.needed]
@@ -225,78 +228,71 @@ class Program:
         for part in self.parts:
             part.run()
 
-    # Proving it -----------------------------------------------------------------------------------------------------
+    # Auditing it ----------------------------------------------------------------------------------------------------
 
     @without_interrupts()
-    def release(self) -> None:
-        """Return the pages of its large memory to the system until the next replay, and gradients on it to Python."""
+    def before(self, tensors: Sequence[Tensor]) -> tuple[Saved, list[np.ndarray]]:
+        """A copy of all that a call may change, and where the program has the same. Returns the pages of its large
+        memory to the system until the next replay, and gradients on it to Python."""
         self._keep_gradients()
         held = [j for j in self.owned if self.grads[j][0]._grad is self.grads[j][1]]
-        copies = Copies([self.grads[j][1]._data for j in held])
+        kept = Saved([self.grads[j][1]._data for j in held])
         for x in self.own:
             base = getattr(memory(x).base, "obj", None)
             if isinstance(base, mmap.mmap):
                 base.madvise(mmap.MADV_DONTNEED)
-        for j, (x, values) in zip(held, copies, strict=True):
+        for n, j in enumerate(held):
             leaf, grad, i, k = self.grads[j]
-            grad._data, self.grads[j] = values.copy(), (leaf, wrap(x), i, k)
-
-    @without_interrupts()
-    def adopt(self) -> None:
-        """Put the gradients that Python has set on memory of the program."""
-        if theirs := self._adopt():
-            theirs.restore()
-
-    def _adopt(self) -> Copies | None:
-        """As `adopt`, but with other numbers until the copies that it returns restore them; None if they do not fit."""
-        theirs: list[Any] = [self.grads[j][0]._grad for j in self.shared]
-        if len({*map(id, theirs)}) < len(theirs) or any([
-                t is None or t._data.shape != self.grads[j][1]._data.shape or t.dtype is not self.grads[j][1].dtype
-                for t, j in zip(theirs, self.shared, strict=True)]):
-            return None
-        copies = Copies([t._data for t in theirs])
-        for j, t in zip(self.shared, theirs, strict=True):
-            leaf, grad, i, k = self.grads[j]
-            t._data, self.grads[j] = grad._data, (leaf, t, i, k)
-        copies.arrays = [t._data for t in theirs]
-        return copies
+            self.grads[j] = leaf, wrap(grad._data), i, k
+            kept.arrays[n] = grad._data = np.empty_like(grad._data)
+        kept.restore()
+        copied = [*[(leaf.grad._data, mine) for leaf, mine, _ in self.accumulated],
+                  *[(tensors[k]._data, self.inputs[k]) for k in self.changed]]
+        others = {id(memory(x)) for x, _ in copied}
+        pairs = [*[(m, m) for key, m in self.tape.state.items() if key not in others], *copied]
+        return Saved([x for x, _ in pairs], self.tape.counted()), [mine for _, mine in pairs]
 
     @without_interrupts()  # between the two states there is neither
-    def differs(self, before: Saved, result: Any, tensors: Sequence[Tensor]) -> str:
+    def differs(self, before: Saved, mine: list[np.ndarray], result: Any, tensors: Sequence[Tensor]) -> str:
         """Replay the call that Python has just run, from the state before it. Returns the first difference, or nothing;
         ROUNDING if steps were fused and no number differs by more. Keeps the state that Python has left."""
-        if (theirs := self._adopt()) is None:
+        moving: list[Any] = [self.grads[j][0]._grad for j in self.shared]
+        if len({*map(id, moving)}) < len(moving) or any([
+                t is None or t._data.shape != self.grads[j][1]._data.shape or t.dtype is not self.grads[j][1].dtype
+                for t, j in zip(moving, self.shared, strict=True)]):
             return "a gradient"
-        ends = zip(tensors_in(self.result), tensors_in(result), strict=False)
-        pairs: list[tuple[np.ndarray, Any]] = [(a._data, b._data) for a, b in ends if self.standins[id(a)][0] == "made"]
-        pairs += [(grad._data, getattr((leaf if k is None else tensors[k]).grad, "_data", None))
-                  for j, (leaf, grad, i, k) in enumerate(self.grads)
-                  if grad is not None and i is None and j not in self.shared]
-        pairs += [(self.inputs[k], tensors[k]._data) for k in self.changed]
+        if plain_in(result) != plain_in(self.result):
+            return "what it returns"
+        after, given = Saved([*before.arrays, *[t._data for t in moving]], [d for d, _ in before.numbers]), len(mine)
+        for t, j in zip(moving, self.shared, strict=True):  # Python's gradients move to memory of the program
+            leaf, grad, i, k = self.grads[j]
+            t._data, self.grads[j] = grad._data, (leaf, t, i, k)
+        after.arrays[given:] = moved = [t._data for t in moving]
         give_back(sum([x.nbytes for x in self.own]))  # memory that Python has freed makes room for the program
-        if not self.held:  # it was never replayed
+        if not self.scales:  # it was never replayed
             for m in self.own:
                 in_bytes(m)[...] = 255  # NaN, and -1
-        after = before.now()
         before.restore()
-        for k, (_, values) in enumerate(before.inputs):
-            self.inputs[k][...] = values
-        gradients = [(mine, before.gradients.get(id(leaf), mine)) for leaf, mine, _ in self.accumulated]
-        for mine, x in gradients:
-            mine[...] = x
+        for k in self.needed:
+            self.inputs[k][...] = tensors[k]._data
+        for x, y in zip(before.arrays, mine, strict=True):
+            if x is not y:
+                y[...] = x
         wrong = ""
         try:
             self.replay()
         except Exception as error:
             wrong = str(error) or repr(error)
-        finally:
-            for mine, x in gradients:
-                x[...] = mine
-            found = after.restored(self.scales) + theirs.restored(self.scales, "a gradient of shape {}")
-        found += [(apart(x, y, self.scales, f"result {i}"), f"a result of shape {x.shape}")
-                  for i, (x, y) in enumerate(pairs)]
-        least = OTHER if self.fuse else SAME + 1
-        wrong = wrong or next((what for how, what in found if how >= least), "")
+        wrong = wrong or after.other_number()
+        found = after.compared([*mine, *moved], self.scales)
+        ends = zip(tensors_in(self.result), tensors_in(result), strict=True)
+        pairs: list[Any] = [("result", a._data, b) for a, b in ends if self.standins[id(a)][0] == "made"]
+        pairs += [("gradient", grad._data, (leaf if k is None else tensors[k]).grad)
+                  for j, (leaf, grad, i, k) in enumerate(self.grads)
+                  if grad is not None and i is None and j not in self.shared]
+        found += [(apart(x, getattr(t, "_data", _NOTHING), self.scales, n), f"a {what} of shape {x.shape}")
+                  for n, (what, x, t) in enumerate(pairs, len(found))]
+        wrong = wrong or next((what for how, what in found if how > (ROUNDED if self.fuse else SAME)), "")
         return wrong or (ROUNDING if any([how > SAME for how, _ in found]) else "")
 
     def described(self) -> str:
@@ -309,36 +305,13 @@ class Program:
                  f"{len(python)} steps in Python; {_size(self.own[0].nbytes)} in one arena "
                  f"in place of {_size(self.bytes)}"
                  + (f"; others in each call: {', '.join(self.names)}" if self.names else "")
-                 + (f"; faster code gave other numbers, in {self.rejected[-1]}" if self.rejected else "")]
+                 + (f"; faster code gave other numbers, in {self.rejected}" if self.rejected else "")]
         for i, step in enumerate(steps):
             what = "Python" if step.call is None else "loop" if isinstance(step.call, Loop) else step.call.kernel.name
             written = ", ".join([f"{x.dtype} {x.shape}" for x in step.writes()[:2]])
             why = f"   no compiled code does this; called at {step.line}" if step.call is None and step.line else ""
             lines.append(f"{i:5} {what:24} {step.name:40} -> {written}{why}")
         return "\n".join(lines)
-
-
-def proved(make: Callable[[bool], Program], prove: Callable[[Program], str], fuse: bool) -> Program:
-    """The fastest program of a tape that has Python's results. Raises Refused if there is none."""
-    rejected: list[str] = []
-    for fused in (True, False) if fuse else (False,):
-        program = make(fused)
-        wrong = prove(program)
-        if wrong == ROUNDING:  # then the other one, equal to the bit, tells whether the tape is complete
-            program.release()
-            wrong = prove(make(False))
-            if wrong:
-                break
-            program.adopt()
-        if not wrong:
-            program.rejected = rejected
-            program.tape.release()
-            program.held = getrefcount(program.own[0])
-            program.views = sum(map(getrefcount, program.arrays))
-            return program
-        rejected.append(wrong)
-    raise Refused(f"replayed, it gives other numbers, first in {wrong}; what made them is not on the tape, such as "
-                  "NumPy on a Tensor's data")
 
 
 def _different(gradients: list[Any]) -> int:

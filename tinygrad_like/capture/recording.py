@@ -13,10 +13,9 @@ from ..core.tensor import Tensor
 from ..dtypes import memory
 from .instructions import Refused
 from .origins import INPUT, MADE
-from .program import ROUNDING, Program, proved
-from .pytree import FIELDS, containers_in, parts_within, plain_in, tensors_in
+from .program import ROUNDING, Program
+from .pytree import FIELDS, containers_in, parts_within, tensors_in
 from .recorder import Tape
-from .snapshots import Saved
 from .world import World
 
 if TYPE_CHECKING:
@@ -37,7 +36,6 @@ def record(self: capture, kind: Kind, tensors: list[Tensor], args: tuple, option
     gradients = [(t, t._grad is not None and weakref.ref(t._grad))
                  for t in [*(world.tensors if world else ()), *inputs]]
     tape = Tape([t._data for t in inputs], kind.tape, world.memories() if world else None, [t for t, _ in gradients])
-    before = Saved(kind.tape, inputs) if kind.tape is not None else None
     try:
         with tape, self.trace.on():
             result = self.function(*args, **options)
@@ -66,10 +64,11 @@ def record(self: capture, kind: Kind, tensors: list[Tensor], args: tuple, option
         elif world is not None and world.unknown:
             raise Refused(world.unknown)
         different = "" if kind.tape is None else tape.different or (
-            "" if before is not None and before.covers(tape) else "it changes other arrays in each call")
+            "it changes other arrays in each call" if tape.state.keys() - kind.tape.state.keys() - {
+                id(memory(grad._data)) for _, grad in tape.accumulated.values()} else "")
         whole = world is not None and self.trace.ran.keys() == known and not (what or places)
-        if whole and before is not None and not different:
-            _make(self, kind, tape, before, result, inputs, watched)
+        if whole and kind.tape is not None and not different:
+            _make(self, kind, tape, result, inputs, watched)
             return result
         if different and kind.tries >= _TRIES:
             raise Refused(different)
@@ -110,8 +109,7 @@ def _world(self: capture, watched: tuple, effects: Set[int] = frozenset(), befor
     return World(self.function, (*watched[0], *watched[1].values()), self.trace, self.places, effects, before)
 
 
-def _make(self: capture, kind: Kind, tape: Tape, before: Saved, result: Any, inputs: list[Tensor],
-          watched: tuple) -> None:
+def _make(self: capture, kind: Kind, tape: Tape, result: Any, inputs: list[Tensor], watched: tuple) -> None:
     world = kind.world
     assert world is not None
     both = result, [place.get() for place in world.bound]
@@ -120,31 +118,40 @@ def _make(self: capture, kind: Kind, tape: Tape, before: Saved, result: Any, inp
     if len(kept) > len({*kept} - there - {*containers_in(watched)}):
         raise Refused("it returns or keeps a list, a dict or an object that was there before, or one of them twice"
                       "; return a copy")
-    kind.program = proved(lambda fuse: Program(tape, inputs, both, fuse, world.tensors),
-                          lambda program: program.differs(before, both, inputs), self.fuse)
-    kind.program.names = [place.name for place in world.bound]
+
+    def make(fuse: bool) -> Program:
+        program = Program(tape, inputs, both, fuse, world.tensors)
+        program.names = [place.name for place in world.bound]
+        return program
+
+    kind.make, kind.program = make, make(self.fuse)
     if world.names.isdisjoint(("grad", "_grad")):
         world.drop_gradients(tape.leaves.keys() - tape.accumulated.keys())
     kind.tape, kind.first = tape if tape.grounds else None, False
 
 
 def audit(self: capture, kind: Kind, program: Program, inputs: list[Tensor], args: tuple, options: dict) -> Any:
-    """Call the function, and check that its program would have done the same."""
+    """Call the function, and replay the call beside it. Python's result stands; a program with other numbers goes.
+
+    If the first audit finds that a fused program rounds differently, the second one takes a program that must equal
+    Python to the bit, which tells whether the tape is complete.
+    """
     world = kind.world
     assert world is not None
-    before = Saved(program.tape, inputs)
-    program.release()
+    before, mine = program.before(inputs)
     result = self.function(*args, **options)
-    try:
-        wrong, _ = world.changed({id(d) for d in program.tape.counted()})
-        wrong = wrong or plain_in(result) != plain_in(program.result[0]) and "what it returns" or ""
-        both = result, [place.get() for place in world.bound]
-        wrong = wrong or program.differs(before, both, inputs)
-    except Refused as error:
-        wrong = str(error)
-    if wrong and not (self.fuse and wrong == ROUNDING):
-        kind.program = None
-        self.give_up(f"replayed, it gives other numbers, first in {wrong}", kind)
+    wrong, _ = world.changed({id(d) for d in program.tape.counted()})
+    wrong = wrong or program.differs(before, mine, (result, [place.get() for place in world.bound]), inputs)
+    if wrong and program.fuse and kind.make is not None:
+        kind.fused, kind.program = program if wrong == ROUNDING else None, kind.make(False)
+        kind.program.rejected = "" if wrong == ROUNDING else wrong
+    elif not wrong and kind.make is not None:
+        kind.program, kind.fused, kind.make = kind.fused or program, None, None
+        program.tape.release()
+    elif wrong and wrong != ROUNDING:
+        kind.program = kind.fused = kind.make = None
+        self.give_up(f"replayed, it gives other numbers, first in {wrong}; what made them is not on the tape, such as "
+                     "NumPy on a Tensor's data", kind)
     return result
 
 

@@ -1,4 +1,4 @@
-"""Copies of the state that lasts from call to call; a proof starts from one and compares with another."""
+"""Copies of state: an audit goes back to one, and compares with another."""
 
 from __future__ import annotations
 
@@ -9,10 +9,6 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..core.tensor import Tensor
-from ..dtypes import memory
-from .recorder import Tape
-
 _MUCH, _KEPT = 2**20, 2**26  # limits in bytes: copies beyond the first lie in a file; of a file that is kept
 SAME, ROUNDED, OTHER = range(3)  # the difference of two numbers or arrays
 _ROUNDING = 1e-3  # of one step, which may scale up sums of numbers that nearly cancel, as Adam does
@@ -21,27 +17,28 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_files.clear)  # the parent still writes to them
 
 
-class Copies:
-    """Copies of arrays; many bytes lie in an unnamed file, so that a proof takes no more memory than a step. Writing to
-    an existing file also takes less time than new memory.
+class Saved:
+    """Copies of arrays, and of the numbers in objects. Many bytes lie in an unnamed file, so that an audit takes no
+    more memory than a step. Writing to an existing file also takes less time than new memory.
 
-    Iterating yields each array as it is now, and its copy, which is valid until the next one.
+    Iterating yields each of `arrays`, and the copy at its place, which is valid until the next one.
     """
 
     file: IO[bytes] | None = None
 
-    def __init__(self, arrays: Iterable[np.ndarray]):
-        self.arrays, self.copies = list(arrays), list[np.ndarray]()
-        if sum([x.nbytes for x in self.arrays]) >= _MUCH:
+    def __init__(self, arrays: Sequence[np.ndarray], holders: Iterable[dict] = ()):
+        self.arrays, self.copies = [*arrays], list[np.ndarray]()
+        self.numbers = [(holder, _numbers(holder)) for holder in holders]
+        if sum([x.nbytes for x in arrays]) >= _MUCH:
             with suppress(OSError):  # no folder to write to, or a full disk
                 self.file = _files.pop() if _files else _file()
                 self.file.seek(0)
-                for x in self.arrays:
+                for x in arrays:
                     self.file.write(np.ascontiguousarray(x).reshape(-1).view(np.uint8).data)
                 self.file.flush()
                 return
         self._close()
-        self.copies = [x.copy() for x in self.arrays]
+        self.copies = [x.copy() for x in arrays]
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         if self.file is None:
@@ -56,14 +53,23 @@ class Copies:
     def restore(self) -> None:
         for x, values in self:
             x[...] = values
+        for holder, numbers in self.numbers:
+            holder.update(numbers)
 
-    def restored(self, scales: dict, what: str) -> list[tuple[int, str]]:
-        """Restore the arrays. Returns the differences, with their sizes. scales: of each array, see `apart`."""
+    def other_number(self) -> str:
+        """The first number that is another one now."""
+        return next((f"the number {name}" for holder, numbers in self.numbers for name, value in numbers.items()
+                     if repr(holder.get(name)) != repr(value)), "")  # NaN equals itself
+
+    def compared(self, now: Iterable[np.ndarray], scales: dict) -> list[tuple[int, str]]:
+        """Compare the copies with arrays, and restore. Returns how far they are apart, see `apart`, and names."""
         found = []
-        for i, (x, values) in enumerate(self):
-            if how := apart(x, values, scales, (what, i)):
-                found.append((how, what.format(x.shape)))
-                x[...] = values
+        for i, ((place, values), x) in enumerate(zip(self, now, strict=True)):
+            found.append((apart(x, values, scales, i), f"an array of shape {x.shape} that lasts from call to call"))
+            if found[-1][0] or place is not x:
+                place[...] = values
+        for holder, numbers in self.numbers:
+            holder.update(numbers)
         return found
 
     def _close(self) -> None:
@@ -81,49 +87,6 @@ def _file() -> IO[bytes]:
 
     with tempfile.TemporaryFile() as file:
         return open(os.dup(file.fileno()), "r+b", closefd=False)
-
-
-class Saved:
-    """A copy of everything that a call may change: state, accumulated gradients, inputs, and numbers in objects."""
-
-    def __init__(self, tape: Tape, inputs: Sequence[Tensor]):
-        self.gradients = {id(leaf): leaf.grad._data for leaf, _ in tape.accumulated.values() if leaf.grad is not None}
-        grads = {id(g): g for g in self.gradients.values()}.values()  # several leaves may share one
-        state, more = tape.state, {id(memory(g)) for g in grads}
-        self.keys = state.keys() | more
-        self.arrays = Copies([*[m for key, m in state.items() if key not in more], *grads])
-        self.inputs = Copies([t._data for t in inputs])
-        self.numbers = [(d, _numbers(d)) for d in tape.counted()]
-
-    def covers(self, tape: Tape) -> bool:
-        """Whether everything that a tape changes was saved."""
-        grads = {id(memory(grad._data)) for _, grad in tape.accumulated.values()}
-        return not (tape.state.keys() | grads) - self.keys
-
-    def now(self) -> Saved:
-        """A copy of the same state as it is now, without the inputs."""
-        saved = object.__new__(Saved)
-        saved.keys, saved.gradients, saved.inputs = self.keys, self.gradients, Copies(())
-        saved.arrays, saved.numbers = Copies(self.arrays.arrays), [(d, _numbers(d)) for d, _ in self.numbers]
-        return saved
-
-    def restore(self) -> None:
-        self.arrays.restore()
-        self._restore_numbers()
-
-    def _restore_numbers(self) -> None:
-        for holder, numbers in self.numbers:
-            holder.update(numbers)
-
-    def restored(self, scales: dict) -> list[tuple[int, str]]:
-        """Restore the saved state. Returns the differences, as `Copies.restored` does."""
-        found = self.arrays.restored(scales, "an array of shape {} that lasts from call to call")
-        for holder, numbers in self.numbers:
-            found += [(OTHER if type(value) is int else ROUNDED, f"the number {name}")
-                      for name, value in numbers.items()
-                      if repr(holder.get(name)) != repr(value)]  # NaN equals itself
-        self._restore_numbers()
-        return found
 
 
 def _numbers(of: dict) -> dict[str, Any]:
