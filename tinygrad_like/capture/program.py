@@ -58,16 +58,16 @@ class Program:
             if id(t) not in self.source and (t._grad is not None or t._hooks or type(t) is not Tensor):
                 raise Refused("its result has a gradient, hooks or a class of its own; return its detach()")
         changed = {key for step in tape.steps for key in step.uses()[1]}
-        self.changed = [i for i, x in enumerate(tape.inputs) if id(memory(x)) in changed]
+        self.added = [leaf for leaf, _ in tape.accumulated.values()]  # whose gradients it reads or adds to
+        given = [*tape.inputs, *[grad._data for _, grad in tape.accumulated.values()]]
+        self.changed = [i for i, x in enumerate(given) if id(memory(x)) in changed]
+        self.places = len({id(memory(x)) for x in given})  # leaves may share a gradient
         self.written = changed & {id(memory(t._data)) for t in outside}  # of Tensors from outside
         self.touched = [t for t in {id(t): t for t in (*outside, *tape.leaves.values())}.values()
                         if id(memory(t._data)) in changed]
-        steps = self._planned([*[tape.origins.noted(t._data) for t in tensors_in(result)], *arrays])
-        self.inputs = [*map(self.moved, tape.inputs)]
-        # Leaves with gradients that it adds to or reads, memory for their numbers, and whether it changes these.
-        self.accumulated = [(leaf, self.moved(grad._data), id(memory(grad._data)) in changed)
-                            for leaf, grad in tape.accumulated.values()]
-        if any([self.source.get(id(leaf), ("",))[0] == "input" for leaf, _, _ in self.accumulated]):
+        steps = self._planned(given, [*[tape.origins.noted(t._data) for t in tensors_in(result)], *arrays])
+        self.inputs = [*map(self.moved, given)]
+        if any([self.source.get(id(leaf), ("",))[0] == "input" for leaf in self.added]):
             raise Refused("it adds to the gradient of an argument; set that to None before")
         self.blocks = Counter([id(memory(t._data)) for t in {id(t): t for t in tensors_in(result)}.values()])
         self.instead: dict[int, Any] = {}  # Tensors of the result, and memory of several, by what they stand for
@@ -75,7 +75,6 @@ class Program:
         del self.instead, self.blocks
         self._plan_gradients({id(x): i for i, x in enumerate(inputs)}, {id(t) for t in outside})
         self.arrays = [self.grads[j][1]._data for j in self.owned]
-        self.different = _different([grad for _, grad in tape.accumulated.values()])
         runs = groupby(steps, lambda step: step.call is None)
         self.parts = [part for python, run in runs for part in (run if python else [Calls(run)])]
         del self.moved, self.source  # they would keep the recording's results alive
@@ -123,8 +122,9 @@ class Program:
         self.standins[id(made)], self.instead[id(t)] = (kind, of), made
         return made
 
-    def _planned(self, seen: Sequence[np.ndarray]) -> list[Step]:
-        """The steps as compiled code, with fewer passes over memory, and in one arena. seen: arrays that outlast it."""
+    def _planned(self, given: Sequence[np.ndarray], seen: Sequence[np.ndarray]) -> list[Step]:
+        """The steps as compiled code, with fewer passes over memory, and in one arena. given: arrays that may be others
+        in each call. seen: arrays that outlast it."""
         tape = self.tape
         # For each Tensor of the result: its kind; and its source, or the memory that it shares with others.
         self.standins: dict[int, tuple[str, Any]] = {}
@@ -134,15 +134,18 @@ class Program:
         own = {key for key, m in written.items() if tape.origins.kind(m) in (UNKNOWN, MADE)}
         used, kept = read.keys() | written.keys(), {*map(id, map(memory, seen))}
         pinned = used - own | tape.input_of.keys()
-        self.needed = [i for i, x in enumerate(tape.inputs) if id(memory(x)) in used]
+        self.needed = [i for i, x in enumerate(given) if id(memory(x)) in used]
         self.bytes = sum(m.nbytes for key, m in written.items() if key not in pinned)
         steps = joined(steps, pinned | kept, self.fuse)
-        gradients = [grad._data for _, grad in tape.accumulated.values()]
-        steps, self.own, moved = placed(steps, pinned, kept, [*tape.inputs, *gradients])
+        steps, self.own, moved = placed(steps, pinned, kept, given)
         self.moved = lambda x: moved(tape.origins.noted(x))
         return steps
 
     # Replaying it ---------------------------------------------------------------------------------------------------
+
+    def given(self, tensors: Sequence[Tensor]) -> Sequence[Any]:
+        """The Tensors of a call, and the gradients that it reads or adds to."""
+        return [*tensors, *[leaf.grad for leaf in self.added]] if self.added else tensors
 
     def suits(self, tensors: Sequence[Tensor]) -> bool:
         """Whether it may be replayed: no Tensor is on memory that a call changes, and no view of the last call's
@@ -152,19 +155,16 @@ class Program:
                 x = t._data
                 if id(x if x.base is None else memory(x)) in self.written:
                     return False
-        if len(self.changed) and len({id(memory(t._data)) for t in tensors}) < len({*map(id, tensors)}):
-            return False
-        if self.accumulated and _different([leaf.grad for leaf, _, _ in self.accumulated]) != self.different:
+        if self.changed and len({id(memory(t._data)) for t in self.given(tensors)}) != self.places:
             return False
         held, views = getrefcount(self.own[0]), sum(map(getrefcount, self.arrays))
         self.held, self.views = self.held or held, self.views or views  # before its first replay, there are no others
         return held <= self.held and views <= self.views
 
     def __call__(self, tensors: Sequence[Tensor]) -> Any:
-        given = [(self.inputs[k], tensors[k], k in self.changed) for k in self.needed]
-        given += [(mine, leaf.grad, changes) for leaf, mine, changes in self.accumulated]
-        for mine, t, _ in given:
-            mine[...] = t._data
+        given = self.given(tensors)
+        for k in self.needed:
+            self.inputs[k][...] = given[k]._data
         if self.touched:
             now = tick()
             for t in self.touched:
@@ -175,10 +175,9 @@ class Program:
                     cell[0] = now
         self._keep_gradients()
         self.replay()
-        for mine, t, changes in given:
-            if changes:
-                t._data[...] = mine
-                t.touch()
+        for k in self.changed:
+            given[k]._data[...] = self.inputs[k]
+            given[k].touch()
         self._give_gradients(tensors)
         return self.copied(tensors)
 
@@ -231,9 +230,9 @@ class Program:
     # Auditing it ----------------------------------------------------------------------------------------------------
 
     @without_interrupts()
-    def before(self, tensors: Sequence[Tensor]) -> tuple[Saved, list[np.ndarray]]:
-        """A copy of all that a call may change, and where the program has the same. Returns the pages of its large
-        memory to the system until the next replay, and gradients on it to Python."""
+    def before(self, given: Sequence[Any]) -> Saved:
+        """A copy of all that a call may change. Returns the pages of the program's large memory to the system until the
+        next replay, and gradients on it to Python."""
         self._keep_gradients()
         held = [j for j in self.owned if self.grads[j][0]._grad is self.grads[j][1]]
         kept = Saved([self.grads[j][1]._data for j in held])
@@ -246,14 +245,12 @@ class Program:
             self.grads[j] = leaf, wrap(grad._data), i, k
             kept.arrays[n] = grad._data = np.empty_like(grad._data)
         kept.restore()
-        copied = [*[(leaf.grad._data, mine) for leaf, mine, _ in self.accumulated],
-                  *[(tensors[k]._data, self.inputs[k]) for k in self.changed]]
-        others = {id(memory(x)) for x, _ in copied}
-        pairs = [*[(m, m) for key, m in self.tape.state.items() if key not in others], *copied]
-        return Saved([x for x, _ in pairs], self.tape.counted()), [mine for _, mine in pairs]
+        copied = [given[k]._data for k in self.changed]
+        others = {id(memory(x)) for x in copied}
+        return Saved([*[m for key, m in self.tape.state.items() if key not in others], *copied], self.tape.counted())
 
     @without_interrupts()  # between the two states there is neither
-    def differs(self, before: Saved, mine: list[np.ndarray], result: Any, tensors: Sequence[Tensor]) -> str:
+    def differs(self, before: Saved, result: Any, given: Sequence[Any]) -> str:
         """Replay the call that Python has just run, from the state before it. Returns the first difference, or nothing;
         ROUNDING if steps were fused and no number differs by more. Keeps the state that Python has left."""
         moving: list[Any] = [self.grads[j][0]._grad for j in self.shared]
@@ -263,31 +260,30 @@ class Program:
             return "a gradient"
         if plain_in(result) != plain_in(self.result):
             return "what it returns"
-        after, given = Saved([*before.arrays, *[t._data for t in moving]], [d for d, _ in before.numbers]), len(mine)
+        count = len(before.arrays)
+        after = Saved([*before.arrays, *[t._data for t in moving]], [holder for holder, _ in before.numbers])
         for t, j in zip(moving, self.shared, strict=True):  # Python's gradients move to memory of the program
             leaf, grad, i, k = self.grads[j]
             t._data, self.grads[j] = grad._data, (leaf, t, i, k)
-        after.arrays[given:] = moved = [t._data for t in moving]
+        after.arrays[count:] = moved = [t._data for t in moving]
         give_back(sum([x.nbytes for x in self.own]))  # memory that Python has freed makes room for the program
         if not self.scales:  # it was never replayed
             for m in self.own:
                 in_bytes(m)[...] = 255  # NaN, and -1
         before.restore()
         for k in self.needed:
-            self.inputs[k][...] = tensors[k]._data
-        for x, y in zip(before.arrays, mine, strict=True):
-            if x is not y:
-                y[...] = x
+            self.inputs[k][...] = given[k]._data
         wrong = ""
         try:
             self.replay()
         except Exception as error:
             wrong = str(error) or repr(error)
         wrong = wrong or after.other_number()
-        found = after.compared([*mine, *moved], self.scales)
+        mine = [*before.arrays[:count - len(self.changed)], *[self.inputs[k] for k in self.changed], *moved]
+        found = after.compared(mine, self.scales)
         ends = zip(tensors_in(self.result), tensors_in(result), strict=True)
         pairs: list[Any] = [("result", a._data, b) for a, b in ends if self.standins[id(a)][0] == "made"]
-        pairs += [("gradient", grad._data, (leaf if k is None else tensors[k]).grad)
+        pairs += [("gradient", grad._data, (leaf if k is None else given[k]).grad)
                   for j, (leaf, grad, i, k) in enumerate(self.grads)
                   if grad is not None and i is None and j not in self.shared]
         found += [(apart(x, getattr(t, "_data", _NOTHING), self.scales, n), f"a {what} of shape {x.shape}")
@@ -312,11 +308,6 @@ class Program:
             why = f"   no compiled code does this; called at {step.line}" if step.call is None and step.line else ""
             lines.append(f"{i:5} {what:24} {step.name:40} -> {written}{why}")
         return "\n".join(lines)
-
-
-def _different(gradients: list[Any]) -> int:
-    """In how many arrays gradients lie: leaves may share one."""
-    return len({id(memory(grad._data)) for grad in gradients})
 
 
 def _size(count: int) -> str:

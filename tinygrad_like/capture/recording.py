@@ -138,10 +138,10 @@ def audit(self: capture, kind: Kind, program: Program, inputs: list[Tensor], arg
     """
     world = kind.world
     assert world is not None
-    before, mine = program.before(inputs)
+    before = program.before(given := program.given(inputs))
     result = self.function(*args, **options)
     wrong, _ = world.changed({id(d) for d in program.tape.counted()})
-    wrong = wrong or program.differs(before, mine, (result, [place.get() for place in world.bound]), inputs)
+    wrong = wrong or program.differs(before, (result, [place.get() for place in world.bound]), given)
     if wrong and program.fuse and kind.make is not None:
         kind.fused, kind.program = program if wrong == ROUNDING else None, kind.make(False)
         kind.program.rejected = "" if wrong == ROUNDING else wrong
