@@ -11,7 +11,7 @@ import numpy as np
 from ..core.graph import setting
 from ..dtypes import arrays_in, memory
 from ..kernels.loops import MAKE
-from .fuse import loop
+from .fuse import filling
 from .instructions import Step
 from .recorder import Tape
 
@@ -51,7 +51,7 @@ def _cat(out: np.ndarray, *parts: np.ndarray, axis: int = 0) -> list[tuple]:
     return [*zip(np.split(out, ends[:-1], axis), parts, strict=True)]
 
 
-# Each function takes the output of a step, its arguments and options. It returns the output's value, see `loop`; or a
+# Each function takes the output of a step, its arguments and options. It returns the output's value, see `fuse.loop`; or a
 # list of parts of the output, with their values. It raises an error if there is no loop.
 LOWER: dict[str, Callable[..., Any]] = {
     **{name: partial(lambda name, _, *inputs: (name, *inputs), name) for name in MAKE},
@@ -88,7 +88,7 @@ def _loops(step: Step) -> list[Step]:
     try:
         found = LOWER[step.name](out, *step.arguments, **step.options)
         parts = found if type(found) is list else [(out, found)]
-        return [Step(step.name, call=loop(part, value)) for part, value in parts if part.size]
+        return [filling(step.name, part, value) for part, value in parts if part.size]
     except (LookupError, ArithmeticError, AttributeError, TypeError, ValueError):  # it has no loop
         return []
 
@@ -106,7 +106,7 @@ def _kernels(step: Step, tape: Tape) -> list[Step]:
                 results = [*arrays_in(again.unit(step.name, step.function, step.arguments, step.options))]
             if again.steps and all(s.call for s in again.steps) and [x.shape for x in results] == [
                     x.shape for x in step.outputs]:  # else it saves other values for its VJP
-                return [*again.steps, *[Step(step.name, call=loop(out, x)) for x, out in zip(
+                return [*again.steps, *[filling(step.name, out, x) for x, out in zip(
                     map(tape.origins.noted, results), step.outputs, strict=True)]]
     except Exception:  # its memory may hold anything now, such as a matrix that is not positive definite
         pass
