@@ -51,8 +51,8 @@ def _cat(out: np.ndarray, *parts: np.ndarray, axis: int = 0) -> list[tuple]:
     return [*zip(np.split(out, ends[:-1], axis), parts, strict=True)]
 
 
-# Each function takes the output of a step, its arguments and options. It returns the output's value, see `fuse.loop`; or a
-# list of parts of the output, with their values. It raises an error if there is no loop.
+# Each function takes the output of a step, its arguments and options. It returns the output's value, see `fuse.loop`;
+# or a list of parts of the output, with their values. It raises an error if there is no loop.
 LOWER: dict[str, Callable[..., Any]] = {
     **{name: partial(lambda name, _, *inputs: (name, *inputs), name) for name in MAKE},
     **dict.fromkeys(("clone", "contiguous", "cast", "copy", "identity", "tensor"), lambda _, x, *__, **___: x),

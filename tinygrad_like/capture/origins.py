@@ -36,32 +36,28 @@ _MOST = 2**20  # bytes that are compared before each replay
 
 class Origin(NamedTuple):
     kind: int
-    array: np.ndarray  # the memory, or its stand-in
-    of: weakref.ref | None = None  # the memory that it stands for
+    of: weakref.ref  # the memory
+    stand_in: np.ndarray | None = None
 
 
 class Origins:
-    """A table of memory. It holds what is not made by steps."""
+    """A table of memory, which it does not hold."""
 
     def __init__(self) -> None:
-        self.table: dict[int, Origin] = {}  # by the id of the memory, and of its stand-in
+        self.table: dict[int, Origin] = {}  # by the id of the memory
         self.pages, self.left = mmap.mmap(-1, 1), 0
 
     def get(self, m: np.ndarray) -> Origin | None:
         found = self.table.get(id(m))  # or that of memory which is gone
-        return found if found is not None and (found.array is m or found.of is not None and found.of() is m) else None
+        return found if found is not None and found.of() is m else None
 
     def kind(self, x: np.ndarray) -> int:
         """The origin of an array's memory."""
         found = self.get(memory(x))
         return UNKNOWN if found is None else found.kind
 
-    def add(self, kind: int, m: np.ndarray) -> None:
-        self.table[id(m)] = Origin(kind, m)
-
-    def meet(self, m: np.ndarray) -> None:
-        """Note that unknown memory was there, without holding it."""
-        self.table[id(m)] = Origin(UNKNOWN, np.empty(0), weakref.ref(m))
+    def add(self, kind: int, m: np.ndarray, stand_in: np.ndarray | None = None) -> None:
+        self.table[id(m)] = Origin(kind, weakref.ref(m), stand_in)
 
     def make(self, m: np.ndarray) -> None:
         """Add memory that a step has made."""
@@ -71,14 +67,13 @@ class Origins:
             self.pages = mmap.mmap(-1, self.left)
         self.left -= room
         stand_in = np.ndarray((m.nbytes,), BYTE, self.pages, self.left)
-        self.table[id(m)] = self.table[id(stand_in)] = Origin(MADE, stand_in, weakref.ref(m))
+        self.add(MADE, m, stand_in)
+        self.add(MADE, stand_in)
 
     def noted(self, x: np.ndarray) -> np.ndarray:
         """An array as steps have it: on the stand-in for its memory, if there is one."""
         found = self.get(m := memory(x))
-        if found is None or found.kind != MADE or found.array is m:
-            return x
-        return shown(x, found.array, address(m))
+        return x if found is None or found.stand_in is None else shown(x, found.stand_in, address(m))
 
     def release(self) -> None:
         """Forget what belongs to one call."""

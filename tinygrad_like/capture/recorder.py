@@ -24,11 +24,11 @@ import numpy as np
 from ..core.graph import mode
 from ..core.listener import Listener
 from ..core.tensor import Tensor, wrap
-from ..dtypes import arrays_in, as_array, memory
+from ..dtypes import arrays_in, memory
 from ..errors import user_line
 from ..kernels import program
 from ..kernels.checks import Check
-from ..kernels.program import Call, Copy
+from ..kernels.program import Copy
 from .instructions import Step, as_arrays
 from .origins import FLAG, GRADIENT, INPUT, LASTING, UNKNOWN, Origins, sources
 from .plan import repointed
@@ -102,61 +102,56 @@ class Tape(Listener):
         options = options or {}
         if self.inside:
             return function(*arguments, **options)
-        with unwatched(function) if changes is None else nullcontext():  # an effect may call code of the user
-            self.flush()
-            self.inside = True
-            try:
+        self.flush()
+        self.inside = True
+        try:
+            with unwatched(function) if changes is None else nullcontext():  # an effect may call code of the user
                 result = as_arrays(function(*arguments, **options))
-            finally:
-                self.inside, calls = False, self._taken()
-            if result is NotImplemented:  # no kernel takes these inputs: record the code that runs instead
-                return result
-            effect, outputs = changes is not None, [*arrays_in(result)]
-            written = changes if changes is not None else [
-                x for n, x in options.items() if n in _RESULTS and x is not None]
+        finally:
+            self.inside, steps = False, self._taken(name)
+        with unwatched():
+            outputs, told = [*arrays_in(result)], "" if changes is not None else _told((*arguments, *options.items()))
+            written = [x for n, x in options.items() if n in _RESULTS and x is not None] if changes is None else changes
             for x in arrays_in([*arguments, *options.values()]):
                 if not any([x is y for y in written]):
                     self.know(x)
-            enough = not effect and self._suffices(calls, [*outputs, *written])
-            if by_kernels and not (enough and type(result) is np.ndarray):
-                return NotImplemented
-            self._log(name if effect else f"{name}{_told((*arguments, *options.items()))}")
-            if enough:
-                for call in calls:
-                    self._add(call, name)
-                return result
-            for x in [*outputs, *written]:
-                self._write(x, new=not effect)
-            outputs, line = ([], "") if effect else (outputs, user_line())
-            step = Step(name, None, function, arguments, options, outputs, written, line)
-            self.steps.append(repointed(step, self.origins.noted))
+            enough = changes is None and self._suffices(steps, [*outputs, *written])
+            if result is NotImplemented or by_kernels and not (enough and type(result) is np.ndarray):
+                return NotImplemented  # record the code that runs instead
+            self._log(f"{name}{told}")
+            if not enough:
+                outputs, line = (outputs, user_line()) if changes is None else ([], "")
+                steps = [Step(name, None, function, arguments, options, outputs, written, line)]
+            for step in steps:
+                self._add(step, new=changes is None)
             return result
 
-    def _taken(self) -> list:
-        """The calls of kernels since the last time."""
+    def _taken(self, name: str = "") -> list[Step]:
+        """The calls of kernels since the last time, as steps."""
         calls, self.calls[:] = self.calls[:], []
+        steps = []
         for call in calls:
-            if type(call) is Check and call.lasting:
-                self.origins.add(FLAG, memory(call.flag))  # before others write to it: it is no result
-        return calls
+            if type(call) is Copy:
+                steps.append(Step("copy", None, np.asarray, [call.source], outputs=[call.target]))
+            elif type(call) is Check:
+                if call.lasting:
+                    self.origins.add(FLAG, memory(call.flag))  # before others write to it: it is no result
+                steps.append(Step(name or "check", call.call, call.function, call.arguments))
+            else:
+                steps.append(Step(name or call.kernel.name, call))
+        return steps
 
     def flush(self) -> None:
         """Record calls from outside ops, such as an optimizer's."""
-        for call in self._taken():
-            name = call.kernel.name if isinstance(call, Call) else "copy"
-            self._log(name)
-            for x in call.reads():
+        for step in self._taken():
+            self._log(step.name)
+            for x in step.reads():
                 self.know(x)
-            self._add(call, name, new=False)
+            self._add(step, new=False)
 
-    def _add(self, call: Any, name: str, new: bool = True) -> None:
-        for x in call.writes():
+    def _add(self, step: Step, new: bool) -> None:
+        for x in step.writes():
             self._write(x, new)
-        step = Step(name, call)
-        if type(call) is Check:
-            step = Step(name, call.call, call.function, call.arguments)
-        elif type(call) is Copy:
-            step = Step("copy", None, np.asarray, [call.source], outputs=[call.target])
         self.steps.append(repointed(step, self.origins.noted))
 
     # What is known ----------------------------------------------------------------------------------------------------
@@ -191,46 +186,44 @@ class Tape(Listener):
             self.on_gradient(self.lent.pop(id(m)))
         return self.origins.kind(m)
 
-    def _suffices(self, calls: Sequence, outputs: Sequence[np.ndarray]) -> bool:
+    def _suffices(self, steps: Sequence[Step], outputs: Sequence[np.ndarray]) -> bool:
         """Whether calls read only known memory and write all other outputs: then they do the whole step."""
         written, enough = set[int](), True
-        for call in calls:
-            for m in () if type(call) is Check else map(memory, call.reads()):
+        for step in steps:
+            for m in () if step.call and step.function else map(memory, step.reads()):  # a check reads what is known
                 if id(m) not in written and self.origins.kind(m) == UNKNOWN:
-                    if self.before is not None and self.before.origins.get(m):  # a constant of the kernel
-                        self.origins.add(LASTING, m)
-                    else:
-                        self.origins.meet(m)
-                        enough = False
-            written.update([id(memory(x)) for x in call.writes()])
+                    constant = self.before is not None and self.before.origins.get(m) is not None  # of the kernel
+                    enough = enough and constant
+                    self.origins.add(LASTING if constant else UNKNOWN, m)
+            written.update([id(memory(x)) for x in step.writes()])
         return enough and all([id(memory(x)) in written or self.origins.kind(x) != UNKNOWN for x in outputs])
 
     # Events ----------------------------------------------------------------------------------------------------------
 
     def op(self, op: Any, inputs: Any, options: dict, run: Callable) -> Any:
-        for value in options.values():
-            if isinstance(value, tuple | list) and any([isinstance(n, Tensor) for n in value]):
-                # Within the op they would become constants.
-                self.end(f"a Tensor is a size, an axis or an index of {op.name}", "pass a number to the function")
-        for t in inputs:
-            if isinstance(t, Tensor):
-                self.know(t._data)
         with unwatched(getattr(op, "definition", op.forward)):
+            for value in options.values():
+                if isinstance(value, tuple | list) and any([isinstance(n, Tensor) for n in value]):
+                    # Within the op they would become constants.
+                    self.end(f"a Tensor is a size, an axis or an index of {op.name}", "pass a number to the function")
+            for t in inputs:
+                if isinstance(t, Tensor):
+                    self.know(t._data)
             return run(inputs, options)
 
     def compute(self, name: str, function: Callable, arguments: Sequence, options: dict) -> Any:
-        if function is as_array and not isinstance(arguments[0], np.ndarray) or (
-                name != "filled" and not [*arrays_in([*arguments, *options.values()])]):
+        if name != "filled" and not [*arrays_in([*arguments, *options.values()])]:
             return function(*arguments, **options)  # a constant
         return self.unit(name, function, arguments, options)
 
     def rule(self, op: Any, node: Any, i: int | None, rule: Callable, g: Any, values: Sequence) -> Any:
         if mode.recording:
             return rule(g, *values)
-        given = self.unit(f"the VJP of {op.name}", rule, tuple(map(_array, (g, *values))), by_kernels=i is not None)
-        if given is NotImplemented and i is not None:  # no kernels compute it: record the ops that it calls
-            return op.rules[0 if op.variadic else i][0](g, *values)
-        return [*map(_tensor, given)] if type(given) in (list, tuple) else _tensor(given)
+        with unwatched(rule):
+            given = self.unit(f"the VJP of {op.name}", rule, tuple(map(_array, (g, *values))), by_kernels=i is not None)
+            if given is NotImplemented and i is not None:  # no kernels compute it: record the ops that it calls
+                return op.rules[0 if op.variadic else i][0](g, *values)
+            return _tensor(given)
 
     def effect(self, name: str, function: Callable, arguments: Sequence, writes: Sequence) -> None:
         owner: Any = getattr(function, "__self__", None)
@@ -311,4 +304,5 @@ def _array(x: Any) -> Any:
 
 
 def _tensor(x: Any) -> Any:
-    return wrap(x) if isinstance(x, np.ndarray) else x
+    """The reverse of `_array`."""
+    return [*map(_tensor, x)] if type(x) in (list, tuple) else wrap(x) if isinstance(x, np.ndarray) else x

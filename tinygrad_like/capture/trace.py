@@ -120,19 +120,21 @@ def _of_user(function: Any) -> bool:
     return owner_of(function.__globals__, function.__code__.co_filename) == USERS or any(map(_of_user, cells))
 
 
-@contextmanager
-def unwatched(function: Any) -> Iterator[None]:
+class unwatched:
     """In a `with` block that calls a function, stop watching this thread if the function is this library's: it calls no
     user code, and watching each call in it would take longer than the function."""
-    watching = sys.getprofile()
-    if watching is None or _of_user(function):
-        yield
-        return
-    sys.setprofile(None)
-    try:
-        yield
-    finally:
-        sys.setprofile(watching)
+
+    def __init__(self, function: Any = None):
+        self.function = function
+
+    def __enter__(self) -> None:
+        self.watching = sys.getprofile()
+        sys.setprofile(None)  # first, since the next line takes longer if it is watched
+        if self.watching is not None and _of_user(self.function):
+            sys.setprofile(self.watching)
+
+    def __exit__(self, *_: Any) -> None:
+        sys.setprofile(self.watching)
 
 
 class Trace:
