@@ -329,6 +329,23 @@ def test_zeros_made_by_numpy_are_detected():
     assert seen[0].filename == __file__
 
 
+def test_a_program_is_audited_even_if_its_first_audits_raise():
+    state, x = Tensor([1.0]), Tensor([[1.0, 2.0], [3.0, 4.0]])
+
+    @capture
+    def f(x, y):
+        loss = F.cross_entropy(x, y) + state
+        state._data *= 2
+        return loss
+
+    good, bad = Tensor([0, 1]), Tensor([0, 7])
+    for y in (good, good, good, bad, bad):
+        with pytest.raises(IndexError) if y is bad else nullcontext():
+            f(x, y)
+    with pytest.warns(UserWarning, match="gives other numbers"):
+        assert [round(f(x, good).item(), 3) for _ in range(3)] == [8.813, 16.813, 32.813]
+
+
 def test_too_many_kinds_of_calls_end_in_a_warning():
     f = capture(lambda x: x * 2)
     with pytest.warns(UserWarning, match="shapes, dtypes or other arguments"):

@@ -189,7 +189,7 @@ class capture:
         program, world, self.misses = kind.program, kind.world, 0
         kind.replays += 1
         assert program is not None and world is not None
-        if kind.replays & kind.replays - 1 == 0:
+        if kind.make is not None or kind.replays & kind.replays - 1 == 0:
             from .recording import audit
 
             return audit(self, kind, program, inputs, args, options)
