@@ -25,7 +25,7 @@ from ..core.tensor import Tensor
 from ..errors import warn
 from ..ops import collective
 from ..transforms.switches import Switch
-from .guards import Place
+from .guards import Entry
 from .instructions import Refused
 from .pytree import alike, gone, structure
 from .trace import Trace
@@ -128,7 +128,7 @@ class capture:
                             "decorate a function that it calls in each of its steps")
         self.function, self.fuse, self.strict = function, fuse, strict
         self.kinds: dict[Any, list[Kind]] = {}
-        self.trace, self.places = Trace(), dict[tuple, Place]()
+        self.trace, self.places = Trace(), dict[tuple, Entry]()
         self.gave_up, self.closed, self.ended, self.misses = "", False, False, 0
         self.said: set[str] = set()  # the reasons given so far
         self.changed: set[str] = set()  # changes that the function makes

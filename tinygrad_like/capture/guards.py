@@ -7,8 +7,8 @@ import types
 import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Set
-from ctypes import string_at
-from functools import lru_cache
+from ctypes import c_char, c_uint32
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,39 +21,35 @@ from .pytree import holds_only_tensors, tensors_in
 MISSING: Any = type("MISSING", (), {"__repr__": lambda self: "nothing"})()
 _VALUES = (int, float, bool, str, bytes, complex, type(None), np.generic, np.dtype)
 _FLAGS = (bool, str, type(None))  # a function may change these, since a replay sets them too: `model.train()`
+_LISTED = dict, list, types.CellType, types.FunctionType
+_CHEAPER = 3  # a comparison of one place takes as long as to list so many
+_AT = vars(type)["__weakrefoffset__"].__get__(type) + 16  # a class's tp_version_tag in C, two fields after the other
 
 
 class Question(NamedTuple):
-    """A question about an object, in place of a key, as an expression. own: whether the function may change the answer
-    itself."""
+    """A question about an object, in place of a key. own: whether the function may change the answer itself."""
 
-    text: str
+    answer: Callable[[Any], Any]
     own: bool = False
 
-    def answer(self, about: Any) -> Any:
-        return _asked(self.text)(about)
 
-
-@lru_cache(None)
-def _asked(text: str) -> Callable[[Any], Any]:
-    return define("asked", f"def asked(x): return {text.format('x')}", "<guards>", {"get": dict.get})
-
-
-_QUESTIONS = {"length": Question("len({})"), "parts": Question("[*{}]"), "result": Question("{}()"),
-              "ids": Question("[*map(id, {})]")}
-WITHOUT_GRADIENT = Question("{}._grad is None", own=True)
+LENGTH, PARTS = Question(len), Question(list)
+SIZE, BASES = Question(lambda of: len(vars(of))), Question(attrgetter("__mro__"))  # of a class
+IDS, RESULT = Question(lambda of: [*map(id, of)]), Question(lambda of: of())
+WITHOUT_GRADIENT = Question(lambda own: own.get("_grad") is None, own=True)  # of a Tensor's attributes
 
 
 def is_zero(option: str) -> Question:
     """Whether an option of an optimizer's group is 0."""
-    return Question(f"get({{}}, {option!r}) == 0", own=True)
+    return Question(lambda group: dict.get(group, option) == 0, own=True)
 
 
-class Place(NamedTuple):
-    """A place: `key` of a dict, a list or an object, or the cell of a closure."""
+class Entry(NamedTuple):
+    """What is at a place: `key` of a dict, a list, an object or a class, or the cell of a closure; or an answer."""
 
     where: Any
     key: Any
+    value: Any
     name: str
 
     def get(self) -> Any:
@@ -65,134 +61,146 @@ class Place(NamedTuple):
         else:
             setattr(self.where, self.key, value)
 
+    def holds(self) -> bool:
+        if type(self.key) is Question:
+            return self.key.answer(self.where) == self.value
+        return same(self.get(), self.value)
+
+    def condition(self) -> tuple[str, tuple]:
+        """An expression for this entry, and the objects in it."""
+        where, key, value, _ = self
+        now = "{}() is not None" if type(value) is weakref.ref else "{}"
+        if type(key) is Question:
+            return "{}({}) == {}", (key.answer, where, value)
+        if type(where) is dict:
+            return ("{} not in {}", (key, where)) if value is MISSING else (f"{{}}[{{}}] is {now}", (where, key, value))
+        if type(where) in (weakref.ref, types.FunctionType) and value is not MISSING:
+            return f"{{}}{'()' * (type(where) is weakref.ref)}.{key} is {now}", (where, value)
+        return "{}()", (self.holds,)
+
 
 class Guards:
     """The values in all watched places; `what` names the first that has changed."""
 
     def __init__(self) -> None:
-        self.entries: list[tuple[Any, Any, Any, str]] = []  # owner, key, value, name; then the questions
+        self.entries: list[Entry] = []
         self.tensors: list[Tensor] = []
         self.kept: list[Any] = []  # parts of sets, and keys
         self.tables: dict[int, str] = {}  # the names of NumPy arrays, by their memory
-        self.bound: list[Place] = []  # places with another Tensor in each call
-        self.left: list[tuple[Place, Any]] = []  # flags that the function has just changed
+        self.bound: list[Entry] = []  # places with another Tensor in each call
+        self.left: list[tuple[Entry, Any]] = []  # flags that the function has just changed
         self.what, self.replaced = "", False  # whether an object was replaced by another
-        self.moved: Place | None = None  # a place with another Tensor
+        self.moved: Entry | None = None  # a place with another Tensor
         self.quick: Callable[[], bool] | None = None
+        self.versions: dict[int, tuple[Any, Any]] = {}  # of objects that `quick` compares as a whole
+        self.unsteady = set[int]()  # those of which something else has changed
 
-    def ask(self, question: str | Question, about: Any, name: str) -> None:
-        """Watch the answer to a question, which may be named as in `_QUESTIONS`."""
-        if question == "ids":  # an id is known to be of the same object only while that lives
+    def ask(self, question: Question, about: Any, name: str) -> None:
+        """Watch the answer to a question."""
+        if question is IDS:  # an id is known to be of the same object only while that lives
             self.kept += about
-        question = _QUESTIONS[question] if isinstance(question, str) else question
-        self.entries.append((about, question, question.answer(about), name))
+        self.entries.append(Entry(about, question, question.answer(about), name))
 
     def same(self) -> bool:
         """Whether nothing has changed."""
-        self.quick = self.quick or _in_one_expression(self.entries)
         try:
-            if self.quick():
+            if self.quick is not None and self.quick():
                 return True
         except (AttributeError, LookupError, ValueError):  # something is gone
             pass
-        where, key, value, self.what = next(self._differences(), (None, None, None, ""))
-        if self.what and type(key) is not Question:
-            if _bindable(where, get(where, key)) and holds_only_tensors(value):
-                self.moved = Place(where, key, self.what)
-            self.replaced = not isinstance(where, Tensor) and not isinstance(value, _VALUES)
-        return not self.what
+        if (entry := next(self._differences(), None)) is None:
+            self.unsteady.update([key for key, (of, before) in self.versions.items() if _version(of) != before])
+            self.quick, self.what = self._in_one_expression(), ""
+            return True
+        self.what = entry.name
+        if type(entry.key) is not Question:
+            if _bindable(entry.where, entry.get()) and holds_only_tensors(entry.value):
+                self.moved = entry
+            self.replaced = not isinstance(entry.value, (*_VALUES, np.ndarray))
+        return False
 
-    def changed(self, effects: set[int], written: Iterable[int] = ()) -> tuple[str, list[Place]]:
+    def changed(self, effects: set[int], written: Iterable[int] = ()) -> tuple[str, list[Entry]]:
         """The name of state that the function has changed but a program would not; and the places that it has bound to
         other Tensors. effects: the ids of objects that the program changes as an effect. written: memory that it writes
         to, which the function may read in a NumPy array after that."""
-        places: list[Place] = []
-        self.left = []
+        places: list[Entry] = []
+        self.left, self.quick, self.versions = [], None, {}
         if tables := [self.tables[m] for m in written if m in self.tables]:
             return tables[0], places
-        for where, key, value, name in self._differences():
+        for entry in self._differences():
+            where, key, value, name = entry
             if key.own if type(key) is Question else id(where) in effects:
                 continue
             if type(key) is Question:
                 return name, places
-            now = get(where, key)
+            now = entry.get()
             if _bindable(where, now) and (holds_only_tensors(value) or value is None):
-                places.append(Place(where, key, name))
-            elif isinstance(now, _FLAGS) and isinstance(value, _FLAGS) and type(where) is not types.MappingProxyType:
-                self.left.append((Place(where, key, name), now))
+                places.append(entry._replace(value=None))
+            elif isinstance(now, _FLAGS) and isinstance(value, _FLAGS) and not isinstance(where, type):
+                self.left.append((entry, now))
             else:
                 return name, places
         return "", places
 
-    def _differences(self) -> Iterator[tuple[Any, Any, Any, str]]:
-        for where, key, value, name in self.entries:
-            if not (key.answer(where) == value if type(key) is Question else same(get(where, key), value)):
-                yield where, key, value, name
+    def _differences(self) -> Iterator[Entry]:
+        return (entry for entry in self.entries if not entry.holds())
 
     def without_gradients(self) -> dict[int, bool]:
-        """Whether each Tensor that needs a gradient had none, by id."""
-        return {id(t): answer for t, question, answer, _ in self.entries if question is WITHOUT_GRADIENT}
+        """Whether each Tensor that needs a gradient had none, by the id of its attributes."""
+        return {id(entry.where): entry.value for entry in self.entries if entry.key is WITHOUT_GRADIENT}
 
     def drop_gradients(self, of: Set[int]) -> None:
         """Ask no more whether these Tensors have gradients, which they had, and which the program drops first."""
+        known = {id(vars(t)) for t in self.tensors if id(t) in of}
         self.quick, self.entries = None, [entry for entry in self.entries if not (
-            entry[1] is WITHOUT_GRADIENT and entry[2] is False and id(entry[0]) in of)]
+            entry.key is WITHOUT_GRADIENT and entry.value is False and id(entry.where) in known)]
 
     def memories(self) -> dict[int, np.ndarray]:
         """The memory of all Tensors, and of those in places that each call binds again, by id."""
         found = [t._data for t in (*self.tensors, *[t for place in self.bound for t in tensors_in(place.get())])]
         return {id(m): m for m in map(memory, found)}
 
+    def _in_one_expression(self) -> Callable[[], bool]:
+        """Code that tests whether all is as it is now. Classes are compared by version, and what small objects hold by
+        address, all at once: that takes less time than a look at each place."""
+        steady = {id(entry.where): entry.where for entry in self.entries if id(entry.where) not in self.unsteady}
+        counts = Counter([id(entry.where) for entry in self.entries])
+        whole = [x for x in steady.values() if isinstance(x, _LISTED) and (
+            len(gc.get_referents(x)) <= _CHEAPER * counts[id(x)])]
+        classes = [k for k in steady.values() if isinstance(k, type) and _version(k)]
+        last = [k for k in classes if not any([k in other.__mro__[1:] for other in classes])]
+        self.versions = {id(x): (x, _version(x)) for x in (*whole, *last)}
+        covered = {*self.versions, *[id(base) for k in last for base in k.__mro__]}
+        found = tuple(gc.get_referents(*whole))
+        self.held = [x for x in found if isinstance(x, _VALUES)]  # their addresses shall not be those of others
+        there = (c_char * (tuple.__itemsize__ * len(found))).from_address
+        tests: list[tuple[str, tuple]] = [
+            ("len(found := tuple({}(*{}))) == {} and {}(id(found) + {}).raw == {}",
+             (gc.get_referents, tuple(whole), len(found), there, tuple.__basicsize__, _addresses(found)))]
+        tests += [("{}.value == {}", (_tag(k), _version(k))) for k in last]
+        for entry in self.entries:
+            if id(entry.where) not in covered or entry.key is RESULT or entry.key is PARTS and entry.value:
+                tests.append(entry.condition())
+            elif type(entry.value) is weakref.ref and id(entry.value) not in counts:
+                tests.append(("{}() is not None", (entry.value,)))
+        tests = [*{(text, *map(id, about)): (text, about) for text, about in tests}.values()]  # none is done twice
+        objects = {id(x): x for _, about in tests for x in about}
+        names = {key: f"_{i}" for i, key in enumerate(objects)}
+        text = " and ".join([text.format(*[names[id(x)] for x in about]) for text, about in tests])
+        return define("same", f"def same(): return {text}", "<guards>", {names[key]: x for key, x in objects.items()})
 
-def _in_one_expression(entries: list[tuple[Any, Any, Any, str]]) -> Callable[[], bool]:
-    """Code that tests whether each object is still the same one; of dicts and lists that are watched whole, all at
-    once, which is faster."""
-    held = {(id(where), key): (where, value) for where, key, value, _ in entries if isinstance(where, dict | list) and (
-        type(key) is not Question and value is not MISSING and _is(get(where, key), value))}
-    counts = Counter([at for at, _ in held])
-    whole = {id(where): where for where, _ in held.values() if len(where) == counts[id(where)]}
-    gone: list[Any] = []  # whose address may be that of a later object
-    refs = [weakref.ref(value(), gone.append) for _, value in held.values() if type(value) is weakref.ref]
-    found = [("not {}", (gone, refs)), ("{}({}) == {}", (_contents, [*whole.values()], _contents(whole.values())))]
-    found += [_condition(where, key, value) for where, key, value, _ in entries if not (
-        id(where) in whole and ((id(where), key) in held or key is _QUESTIONS["length"]))]
-    found = [*{(text, *map(id, about)): (text, about) for text, about in found}.values()]  # none is tested twice
-    objects = {id(value): value for _, about in found for value in about}
-    names = {key: f"_{i}" for i, key in enumerate(objects)}
-    text = " and ".join([text.format(*[names[id(value)] for value in about]) for text, about in found])
-    known = {"get": dict.get, **dict(zip(names.values(), objects.values(), strict=True))}
-    # The objects are defaults of arguments, which are read faster than globals.
-    return define("same", f"def same({', '.join([f'{n}={n}' for n in known])}): return {text}", "<guards>", known)
+
+def _version(of: Any) -> Any:
+    """A class's number, which is another one once it or a base has changed, or 0; or the addresses of what is held."""
+    return _tag(of).value if isinstance(of, type) else _addresses(gc.get_referents(of))
 
 
-def _contents(objects: Iterable[Any]) -> bytes:
-    """The addresses of all that dicts and lists hold, listed by C code."""
-    found = tuple(gc.get_referents(*objects))
-    return string_at(id(found) + tuple.__basicsize__, len(found) * tuple.__itemsize__)
+def _tag(of: type) -> c_uint32:
+    return c_uint32.from_address(id(of) + _AT)
 
 
-def _condition(where: Any, key: Any, value: Any) -> tuple[str, tuple]:
-    """An expression for one entry, and the objects in it."""
-    if type(key) is Question:
-        return (key.text if value is True else f"not {key.text}", (where,)) if type(value) is bool else (
-            f"{key.text} == {{}}", (where, value))
-    if isinstance(where, Tensor):
-        default, where = getattr(type(where), key, MISSING), vars(where)
-        value = MISSING if value is default and key not in where else value
-    if type(where) is types.MappingProxyType:
-        where, = gc.get_referents(where)  # the dict itself, which is read faster
-    now = "{}() is not None" if type(value) is weakref.ref else "{}"
-    if not _has_items(where):
-        of = "{}()" if type(where) is weakref.ref else "{}"
-        return (f"not hasattr({of}, '{key}')", (where,)) if value is MISSING else (
-            f"{of}.{key} is {now}", (where, value))
-    if value is MISSING:
-        return "{} not in {}", (key, where)
-    if isinstance(where, dict) and type(where) is not dict:  # [] of a defaultdict would add
-        return f"get({{}}, {{}}) is {now}", (where, key, value)
-    if type(key) is int or type(key) is str and key.isidentifier():  # a constant is read faster
-        return f"{{}}[{key!r}] is {now}", (where, value)
-    return f"{{}}[{{}}] is {now}", (where, key, value)
+def _addresses(of: Iterable[Any]) -> bytes:
+    return np.array([*map(id, of)], np.uintp).tobytes()
 
 
 def _is(now: Any, value: Any) -> bool:
@@ -205,7 +213,7 @@ def same(now: Any, value: Any) -> bool:
 
 
 def _bindable(where: Any, value: Any) -> bool:
-    return not isinstance(where, types.MappingProxyType | Tensor) and holds_only_tensors(value)
+    return not isinstance(where, types.MappingProxyType | type) and holds_only_tensors(value)
 
 
 def _has_items(where: Any) -> bool:
@@ -215,8 +223,8 @@ def _has_items(where: Any) -> bool:
 def get(where: Any, key: Any) -> Any:
     """The value there, or MISSING."""
     try:
-        if isinstance(where, dict):
-            return dict.get(where, key, MISSING)
+        if isinstance(where, dict | type):
+            return dict.get(where, key, MISSING) if isinstance(where, dict) else vars(where).get(key, MISSING)
         return where[key] if _has_items(where) else getattr(where() if type(where) is weakref.ref else where, key)
     except (AttributeError, LookupError, ValueError):
         return MISSING

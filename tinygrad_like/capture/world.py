@@ -24,7 +24,22 @@ from ..core.tensor import Tensor
 from ..dtypes import memory
 from ..random import Generator
 from .capture import capture
-from .guards import MISSING, WITHOUT_GRADIENT, Guards, Place, Question, attributes_of, get, is_zero
+from .guards import (
+    BASES,
+    IDS,
+    LENGTH,
+    MISSING,
+    PARTS,
+    RESULT,
+    SIZE,
+    WITHOUT_GRADIENT,
+    Entry,
+    Guards,
+    Question,
+    attributes_of,
+    get,
+    is_zero,
+)
 from .pytree import FIELDS, PLAIN, holds_only_tensors, parts_of, parts_within, tensors_in
 from .trace import OURS, PYTHON, USERS, Code, Trace, names_in, owner_of, owner_of_class, pure
 
@@ -48,14 +63,14 @@ _BASES = "abc", "collections.abc", "contextlib", "enum", "typing"  # nor do base
 class World(Guards):
     """Everything that the code that ran may read: entries to compare, and all Tensors."""
 
-    def __init__(self, function: Callable, arguments: tuple, trace: Trace, places: dict[tuple, Place],
+    def __init__(self, function: Callable, arguments: tuple, trace: Trace, places: dict[tuple, Entry],
                  effects: Set[int] = frozenset(), before: World | None = None):
         super().__init__()
         self.without = before.without_gradients() if before is not None else {}
         self.trace, self.places, self.unknown, self.effects = trace, places, "", effects
         self.seen: dict[int, Any] = {}
         self.ran = {id(code) for code in (*trace.ran, *trace.own)}
-        self.names, self.classes, self.pairs = set[str](), dict[Any, Any](), dict[str, set[str]]()
+        self.names, self.classes, self.pairs = set[str](), set[type](), dict[str, set[str]]()
         for code in trace.ran:
             _, names, pairs, _ = names_in(code)
             self.names |= names
@@ -81,9 +96,9 @@ class World(Guards):
         for code, globals_ in trace.own.items():
             self._own_code(code, globals_)
         self.bind()
-        self.entries = [(where, key, _weak(value), name)
+        self.entries = [Entry(where, key, _weak(value), name)
                         for where, key, value, name in sorted(self.entries, key=lambda e: type(e[1]) is Question)]
-        self.seen, self.classes, self.trace = {}, {}, None  # type: ignore[assignment]  # they would keep objects alive
+        self.seen, self.classes, self.trace = {}, set(), None  # type: ignore[assignment]  # they would keep objects alive
 
     # From one thing to the next ---------------------------------------------------------------------------------------
 
@@ -133,7 +148,7 @@ class World(Guards):
                 [isinstance(vars(k).get("__getattribute__"), types.FunctionType) for k in kind.__mro__]):
             return self._unknown(value, name)
         else:
-            self.entries.append((_weak(value), "__class__", kind, f"the class of {name}"))
+            self.at(_weak(value), "__class__", kind, f"the class of {name}", follow=False)
             self._attributes(value, name, OURS in owners)
         self.follow(kind, kind.__name__)
 
@@ -141,9 +156,9 @@ class World(Guards):
         """The attributes that the code names; all of an object of ours, or of a subclass, since our code reads them."""
         kind, before = type(value), self.counted
         if (own := getattr(value, "__dict__", None)) is not None:
-            self.ask("length" if owner_of_class(kind) == OURS else "parts", own, f"the attributes of {name}")
+            self.ask(LENGTH if owner_of_class(kind) == OURS else PARTS, own, f"the attributes of {name}")
             if not ours:
-                self.entries.append((_weak(value), "__dict__", own, f"the attributes of {name}"))
+                self.at(_weak(value), "__dict__", own, f"the attributes of {name}", follow=False)
         stepping = "step" in vars(kind) and owner_of_class(kind) == USERS
         self.counted = ours and not stepping and (id(own) in self.effects or any(
             [k.__module__.startswith("optim.") for k in kind.__mro__]))
@@ -159,15 +174,16 @@ class World(Guards):
         self.follow(type(t), type(t).__name__)
         self.tensors.append(t)
         for key, what in _OF_TENSORS.items():
-            self.at(t, key, getattr(t, key), f"{what} of {name}", follow=key != "_data")
+            self.at(vars(t), key, vars(t).get(key, MISSING), f"{what} of {name}", follow=key != "_data")
         for key, value in list(vars(t).items()):
             if key not in FIELDS:
                 self.at(vars(t), key, value, f"{name}.{key}")
         named = self.trace.asked | self.pairs.get(name.rpartition(".")[2], set())
-        self.entries += [(t, key, MISSING, f"{name}.{key}") for key in named if not hasattr(t, key)]
+        for key in [key for key in named if not hasattr(t, key)]:
+            self.at(vars(t), key, MISSING, f"{name}.{key}")
         if t.requires_grad or type(t) is not Tensor:  # a frozen parameter may keep a gradient
-            self.entries.append((t, WITHOUT_GRADIENT, self.without.get(id(t), t._grad is None),
-                                 "which Tensors have gradients"))
+            self.at(vars(t), WITHOUT_GRADIENT, self.without.get(id(vars(t)), t._grad is None),
+                    "which Tensors have gradients")
 
     def _array(self, x: np.ndarray, name: str) -> None:
         if self.inner:  # state of one of this library's objects, which ops and effects read and write
@@ -177,7 +193,7 @@ class World(Guards):
                          "outside")
         else:
             self.tables[id(memory(x))] = f"the array {name}"
-            self.ask("result", lambda: (x.tobytes(), x.shape, x.dtype, x.flags.writeable), f"the array {name}")
+            self.ask(RESULT, lambda: (x.tobytes(), x.shape, x.dtype, x.flags.writeable), f"the array {name}")
 
     def _container(self, value: Any, name: str) -> None:
         kind = type(value)
@@ -185,13 +201,13 @@ class World(Guards):
             self._refuse(f"{name} has {len(value):,} entries, which it would take long to compare")
         elif kind in (tuple, set, frozenset):
             if kind is set:
-                self.ask("ids", value, name)
+                self.ask(IDS, value, name)
             for part in value:
                 self.follow(part, f"a part of {name}")
         elif kind in _DICTS:
             strings = {*map(type, value)} <= {str}
             if not self.counted or not all([type(part) is np.ndarray for part in value.values()]):
-                self.ask("length" if self.inner else "parts" if strings else "ids", value, f"the keys of {name}")
+                self.ask(LENGTH if self.inner else PARTS if strings else IDS, value, f"the keys of {name}")
             for key, part in list(value.items()):
                 self.follow(key, f"a key of {name}")
                 if not self.counted or key in self.names or not _counts(part):
@@ -201,10 +217,10 @@ class World(Guards):
             if hasattr(value, "__dict__"):
                 self._attributes(value, name)
             if isinstance(value, defaultdict) and not self.inner:
-                self.ask("result", partial(getattr, value, "default_factory"), name)
+                self.ask(RESULT, partial(getattr, value, "default_factory"), name)
                 self.follow(value.default_factory, name)
         else:
-            self.ask("length", value, f"the length of {name}")
+            self.ask(LENGTH, value, f"the length of {name}")
             for key, part in enumerate(value):
                 self.at(value, key, part, f"{name}[{key}]")
 
@@ -237,28 +253,29 @@ class World(Guards):
         """What the code names, functions that ran, and a user's operators, in a class and its bases."""
         self.follow(type(of), type(of).__name__)
         if isinstance(of, ABCMeta):
-            self.ask("result", get_cache_token, "what is registered with abstract classes")
+            self.ask(RESULT, get_cache_token, "what is registered with abstract classes")
         for k in of.__mro__:
             owner = owner_of_class(k)
             if owner not in (OURS, USERS) or k in self.classes or owner == OURS and issubclass(k, Op):
                 continue  # an op's class gets code when it is needed
-            own = self.classes[k] = vars(k)  # another object each time
-            self.ask("length", own, f"how many attributes {k.__name__} has")
+            self.classes.add(k)
+            self.ask(SIZE, k, f"how many attributes {k.__name__} has")
             if owner == USERS:
-                self.entries.append((k, "__mro__", k.__mro__, f"the bases of {k.__name__}"))
-                self.entries += [(k, key, getattr(k, key), key) for key in self.names & {"__name__", "__qualname__"}]
-            for key, value in list(own.items()):
+                self.ask(BASES, k, f"the bases of {k.__name__}")
+                for key in self.names & {"__name__", "__qualname__"}:
+                    self.ask(RESULT, partial(getattr, k, key), key)
+            for key, value in list(vars(k).items()):
                 f = value.__func__ if isinstance(value, staticmethod | classmethod) else value
                 if key in self.names or isinstance(value, Op) or (
                         isinstance(f, types.FunctionType) and id(f.__code__) in self.ran or
                         owner == USERS and key[:2] == "__" and callable(value)):
-                    self.at(own, key, value, f"{k.__name__}.{key}", follow=owner == USERS)
+                    self.at(k, key, value, f"{k.__name__}.{key}", follow=owner == USERS)
 
     def _module(self, module: types.ModuleType, name: str) -> None:
         own = vars(module)
         attributes = self.pairs.get(name.rpartition(".")[2], set()) | self.trace.asked
         if owner_of(own) == USERS:
-            self.entries.append((module, "__class__", type(module), f"the class of {name}"))
+            self.at(module, "__class__", type(module), f"the class of {name}", follow=False)
             attributes |= (self.names | {"__getattr__"}) & own.keys()
         for key in attributes:
             self.at(own, key, own.get(key, MISSING), f"{module.__name__}.{key}")
@@ -267,19 +284,20 @@ class World(Guards):
         """Watch for replaced functions of this library's modules: those that ran, and those that layers name."""
         names = [(vars(module), attribute) for name, attribute in names_in(code)[2]
                  if isinstance(module := variables.get(name), types.ModuleType)]
-        self.entries += [(where, name, where[name], name) for where, name in [(variables, code.co_qualname), *names]
-                         if isinstance(where.get(name), types.FunctionType)]
+        for where, name in [(variables, code.co_qualname), *names]:
+            if isinstance(where.get(name), types.FunctionType):
+                self.at(where, name, where[name], name, follow=False)
 
     # Places -----------------------------------------------------------------------------------------------------------
 
     def at(self, where: Any, key: Any, value: Any, name: str, known: bool = False, follow: bool = True) -> None:
         """The value in a place. known: whether the user's code does not read parts that cannot be followed."""
         if value is MISSING:
-            self.entries.append((where, key, value, name))
+            self.entries.append(Entry(where, key, value, name))
         elif self.places and (id(where), key) in self.places:
             self.bound.append(self.places[id(where), key])
         else:
-            self.entries.append((where, key, value, name))
+            self.entries.append(Entry(where, key, value, name))
             if follow:
                 before, inner = self.unknown, self.inner
                 self.inner = inner or known
@@ -293,7 +311,7 @@ class World(Guards):
             value = place.get()
             if not holds_only_tensors(value) or any([id(memory(t._data)) in others for t in tensors_in(value)]):
                 self.bound = [other for other in self.bound if other is not place]  # places in lists compare Tensors
-                self.entries.append((place.where, place.key, value, place.name))
+                self.entries.append(place._replace(value=value))
                 self.follow(value, place.name)
 
 
