@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..core.graph import mode
-from ..core.listener import Listener
+from ..core.listener import Listener, observe
 from ..core.tensor import Tensor, wrap
 from ..dtypes import arrays_in, memory
 from ..errors import user_line
@@ -99,31 +99,32 @@ class Tape(Listener):
         changes: what an effect writes to; it runs again in each replay. by_kernels: return NotImplemented unless
         kernels compute an array.
         """
-        options = options or {}
+        options, new = options or {}, changes is None
         if self.inside:
             return function(*arguments, **options)
-        self.flush()
+        with unwatched():
+            self.flush()
+            written = changes or [x for n, x in options.items() if n in _RESULTS and x is not None]
+            for x in arrays_in([*arguments, *options.values()]):
+                if not any([x is y for y in written]):
+                    self.know(x)
         self.inside = True
         try:
-            with unwatched(function) if changes is None else nullcontext():  # an effect may call code of the user
+            with unwatched(function) if new else nullcontext():  # an effect may call code of the user
                 result = as_arrays(function(*arguments, **options))
         finally:
             self.inside, steps = False, self._taken(name)
         with unwatched():
-            outputs, told = [*arrays_in(result)], "" if changes is not None else _told((*arguments, *options.items()))
-            written = [x for n, x in options.items() if n in _RESULTS and x is not None] if changes is None else changes
-            for x in arrays_in([*arguments, *options.values()]):
-                if not any([x is y for y in written]):
-                    self.know(x)
-            enough = changes is None and self._suffices(steps, [*outputs, *written])
+            outputs = [*arrays_in(result)] if new else []
+            enough = new and self._suffices(steps, [*outputs, *written])
             if result is NotImplemented or by_kernels and not (enough and type(result) is np.ndarray):
                 return NotImplemented  # record the code that runs instead
-            self._log(f"{name}{told}")
+            self._log(f"{name}{_told([*arguments, *options.items()])}" if new else name)
             if not enough:
-                outputs, line = (outputs, user_line()) if changes is None else ([], "")
+                line = user_line() if new else ""
                 steps = [Step(name, None, function, arguments, options, outputs, written, line)]
             for step in steps:
-                self._add(step, new=changes is None)
+                self._add(step, new)
             return result
 
     def _taken(self, name: str = "") -> list[Step]:
@@ -202,13 +203,6 @@ class Tape(Listener):
 
     def op(self, op: Any, inputs: Any, options: dict, run: Callable) -> Any:
         with unwatched(getattr(op, "definition", op.forward)):
-            for value in options.values():
-                if isinstance(value, tuple | list) and any([isinstance(n, Tensor) for n in value]):
-                    # Within the op they would become constants.
-                    self.end(f"a Tensor is a size, an axis or an index of {op.name}", "pass a number to the function")
-            for t in inputs:
-                if isinstance(t, Tensor):
-                    self.know(t._data)
             return run(inputs, options)
 
     def compute(self, name: str, function: Callable, arguments: Sequence, options: dict) -> Any:
@@ -294,7 +288,9 @@ class Tape(Listener):
 
 def _told(x: Any) -> str:
     if isinstance(x, np.ndarray):
-        return f"{x.dtype.type.__name__} {x.shape}"
+        return f"{x.dtype} {x.shape}"
+    if isinstance(x, Tensor):  # within an op it would become a constant
+        observe("a Tensor as a size, an axis or an index")
     return f"({', '.join(map(_told, x))})" if isinstance(x, tuple | list) else repr(x)
 
 
