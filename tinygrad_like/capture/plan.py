@@ -69,36 +69,31 @@ def repointed(value: Any, moved: Callable[[np.ndarray], np.ndarray]) -> Any:
 
 def placed(steps: Sequence[Step], pinned: set[int], kept: set[int],
            inputs: Iterable[np.ndarray]) -> tuple[list[Step], list[np.ndarray], Callable]:
-    """The steps on their own memory, and that memory: an arena for unpinned buffers, and memory for each input; and the
-    function from old arrays to new ones. The buffers `kept` live all the time. Pinned memory stays."""
-    now, lives = -1, dict[int, list[int]]()  # the first and the last use of each buffer
-    buffers, written = dict[int, np.ndarray](), set[int]()
+    """The steps in an arena, which has all buffers that are not pinned, and room for each input; the arena; and the
+    function from old arrays to new ones. Inputs and the buffers `kept` live all the time. Pinned memory stays."""
+    now, written = -1, set[int]()
+    blocks = dict[int, list[int]]()  # of memory: its first and its last use, its address and its size
     for step in steps:  # calls side by side happen at the same time
         now += not getattr(step.call, "beside", 0)
         for memories in step.uses():
-            buffers.update(memories)
-            for key in memories:
-                lives.setdefault(key, [now, now])[1] = now
+            for key, m in memories.items():
+                blocks.setdefault(key, [now, now, address(m), m.nbytes])[1] = now
         written.update(step.uses()[1])
-    lives.update({key: [-1, now] for key in lives.keys() & kept})
-    mine = sorted([key for key in lives if key in written and key not in pinned and buffers[key].nbytes],
-                  key=lambda key: lives[key][0])
-    sizes = [buffers[key].nbytes + address(buffers[key]) % LINE for key in mine]  # from a cache line on
-    offsets = _offsets([lives[key] for key in mine], sizes)
-    arena = pages(max(map(sum, zip(offsets, sizes, strict=True)), default=0) + LINE)
-    own = [arena]
-    # Of memory: the bytes where it lies from now on, and the address before of what is the first of these.
-    place = {key: (arena, address(buffers[key]) // LINE * LINE - offset - -address(arena) % LINE)
-             for key, offset in zip(mine, offsets, strict=True)}
+    blocks = {key: block for key, block in blocks.items() if key in written - pinned and block[-1]}
+    for key in blocks.keys() & kept:
+        blocks[key][:2] = -1, now
     given = dict[int, np.ndarray]()
     for x in inputs:
         if given.setdefault(id(memory(x)), x) is not x:
             raise Refused("two arguments lie in the same memory; pass a clone()")
-    for key, x in given.items():
         low, high = byte_bounds(x)
-        own.append(pages(high - low + 2 * LINE))
-        first = -address(own[-1]) % LINE + low % LINE
-        place[key] = own[-1][first:first + high - low], low
+        blocks[id(memory(x))] = [-1, now, low, high - low]
+    offsets, count = _offsets(blocks)
+    arena = pages(count + LINE)
+    start = -address(arena) % LINE
+    # The bytes where memory lies from now on, and the address before of the first of these.
+    place = {key: (arena[(at := start + offsets[key] + first % LINE):at + size], first)
+             for key, (_, _, first, size) in blocks.items()}
 
     def moved(x: np.ndarray) -> np.ndarray:
         if (found := place.get(id(memory(x)))) is None:
@@ -108,19 +103,19 @@ def placed(steps: Sequence[Step], pinned: set[int], kept: set[int],
         except ValueError:
             raise Refused("it reads more of an argument's memory than the argument shows; pass a clone()") from None
 
-    return [repointed(step, moved) for step in steps], own, moved
+    return [repointed(step, moved) for step in steps], [arena], moved
 
 
-def _offsets(lives: Iterable[Sequence[int]], sizes: Iterable[int]) -> list[int]:
-    """Offsets for blocks, whose lives are (begin, end), in order of begin: each goes into the smallest gap."""
+def _offsets(blocks: dict[int, list[int]]) -> tuple[dict[int, int], int]:
+    """Offsets of the blocks, and the size of all: each goes into the smallest gap."""
     alive: list[tuple[int, int, int]] = []  # blocks, as (offset, offset after it, end), by offset
-    offsets = []
-    for (begin, end), size in zip(lives, sizes, strict=True):
-        count = -(-size // LINE) * LINE
+    offsets, most = dict[int, int](), 0
+    for key, (begin, end, first, size) in sorted(blocks.items(), key=lambda item: item[1][0]):
+        count = -(-(first % LINE + size) // LINE) * LINE
         alive = [block for block in alive if block[2] >= begin]
         ends = [0, *[after for _, after, _ in alive]]
         gaps = [(block[0] - at, at) for at, block in zip(ends, alive, strict=False) if block[0] - at >= count]
-        offset = min(gaps)[1] if gaps else ends[-1]
+        offsets[key] = offset = min(gaps)[1] if gaps else ends[-1]
         insort(alive, (offset, offset + count, end))
-        offsets.append(offset)
-    return offsets
+        most = max(most, offset + count)
+    return offsets, most

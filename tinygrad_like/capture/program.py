@@ -135,7 +135,7 @@ class Program:
         used, kept = read.keys() | written.keys(), {*map(id, map(memory, seen))}
         pinned = used - own | tape.input_of.keys()
         self.needed = [i for i, x in enumerate(given) if id(memory(x)) in used]
-        self.bytes = sum(m.nbytes for key, m in written.items() if key not in pinned)
+        self.bytes = sum([m.nbytes for key, m in written.items() if key not in pinned] + [x.nbytes for x in given])
         steps = joined(steps, pinned | kept, self.fuse)
         steps, self.own, moved = placed(steps, pinned, kept, given)
         self.moved = lambda x: moved(tape.origins.noted(x))
