@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from contextlib import suppress
 from typing import Any
 
@@ -19,7 +19,7 @@ _LONGEST = 24  # arrays of a loop, at most
 _HARD = 1000  # steps of a search for elements that two arrays share
 _REACH = 40  # steps that a loop may be moved across
 _TRUE_OR_FALSE = {"eq", "ne", "lt", "le", "gt", "ge", "isnan"}
-_OF_FLOATS = {"div", "reciprocal", "sqrt", "rsqrt", "abs", "floor", "ceil", "trunc", "round", "sign", "isnan"}
+_OF_FLOATS = {"div", "reciprocal", "sqrt", "rsqrt", "abs", "floor", "ceil", "trunc", "round", "sign", "isnan", "relu"}
 
 
 def loop(filled: Sequence[tuple[np.ndarray, Any]], inside: Set[int] = frozenset()) -> Loop:
@@ -75,15 +75,6 @@ def filling(name: str, out: np.ndarray, value: Any) -> Step:
     return Step(name, loop([(out, value)]), None, [value], None, [out])
 
 
-# The functions of kernels that equal NumPy's to the bit, besides those of `MAKE`.
-_EXACT: dict[str, Callable[..., tuple]] = {
-    "relu": lambda x: ("where", ("le", x, 0.0), 0.0, x),
-    "relu vjp": lambda g, out: ("where", ("le", out, 0.0), 0.0, g),
-    "leaky relu": lambda x, slope: ("where", ("gt", x, 0.0), x, ("mul", x, slope)),
-    "leaky relu vjp": lambda g, x, slope: ("where", ("gt", x, 0.0), g, ("mul", g, slope)),
-}
-
-
 def _filled(step: Step, kernels: bool) -> list[tuple[np.ndarray, Any]]:
     """What a loop would fill in place of a step, with the values, if one can: also of a formula's call, if kernels may
     replace NumPy, though its last bits may differ where two formulas share a subexpression."""
@@ -97,8 +88,6 @@ def _filled(step: Step, kernels: bool) -> list[tuple[np.ndarray, Any]]:
         return []
     key, arrays, numbers = call.kernel.formula
     given = *inputs[:arrays], *inputs[3:3 + numbers]
-    if name in _EXACT:
-        return [(out, _EXACT[name](*given))]
     return [(out, (name if name in MAKE else key, *given))] if name in MAKE or kernels else []
 
 

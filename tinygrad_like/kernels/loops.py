@@ -137,7 +137,11 @@ MAKE: dict[str, Callable] = {
     "mod": _mod, "where": lambda b, d, c, x, y: b.select(c, x, y),
     "logical_and": lambda b, d, x, y: b.and_(x, y), "logical_or": lambda b, d, x, y: b.or_(x, y),
     "logical_xor": lambda b, d, x, y: b.xor(x, y), "logical_not": lambda b, d, x: b.not_(x),
-    "isnan": lambda b, d, x: b.fcmp_unordered("uno", x, x),
+    "isnan": lambda b, d, x: b.fcmp_unordered("uno", x, x), "relu": lambda b, d, x: MAKE["relu vjp"](b, d, x, x),
+    "relu vjp": lambda b, d, g, x: b.select(b.fcmp_ordered("<=", x, (zero := ir.Constant(x.type, 0.0))), zero, g),
+    "leaky relu": lambda b, d, x, slope: MAKE["leaky relu vjp"](b, d, x, x, slope),
+    "leaky relu vjp": lambda b, d, g, x, slope: b.select(
+        b.fcmp_ordered(">", x, ir.Constant(x.type, 0.0)), g, b.fmul(g, slope)),
     **{name: _compare(sign) for name, sign in dict(eq="==", ne="!=", lt="<", le="<=", gt=">", ge=">=").items()},
 }
 
