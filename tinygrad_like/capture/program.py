@@ -129,7 +129,7 @@ class Program:
         # For each Tensor of the result: its kind; and its source, or the memory that it shares with others.
         self.standins: dict[int, tuple[str, Any]] = {}
         with np.errstate(all="ignore"):  # ops run again to record their kernels, on whatever their memory holds by now
-            steps = sorted(lowered(tape, self.fuse), key=_Early())
+            steps = _sorted(lowered(tape, self.fuse))
         read, written = [{key: m for step in steps for key, m in step.uses()[i].items()} for i in (0, 1)]
         own = {key for key, m in written.items() if tape.origins.kind(m) in (UNKNOWN, MADE)}
         used, kept = read.keys() | written.keys(), {*map(id, map(memory, seen))}
@@ -314,22 +314,20 @@ def _size(count: int) -> str:
     return f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count / 1e3:.1f} kB"
 
 
-class _Early:
-    """A key that sorts steps in Python before kernel calls, which then run without a stop: draws, as they read only
-    generators' states, and the numbers of an optimizer, unless an earlier step changes its groups or its count. Effects
-    stay in their order, since a check may raise an error."""
-
-    def __init__(self) -> None:
-        self.changed, self.effects = set[int](), False
-
-    def __call__(self, step: Step) -> bool:
+def _sorted(steps: Iterable[Step]) -> list[Step]:
+    """Steps in Python before kernel calls, which then run without a stop: draws, as they read only generators' states,
+    and the numbers of an optimizer that no earlier step changes. Effects stay in their order: a check may raise."""
+    early, late, changed, effects = list[Step](), list[Step](), set[int](), False
+    for step in steps:
         read, written = step.uses()
-        early = not self.effects and (step.name == "draw" or step.name == "numbers of an optimizer" and (
-            self.changed.isdisjoint({*read, *written})))
-        if not early:
-            self.changed.update(read, written)
-            self.effects = self.effects or not (step.call or step.outputs)
-        return not early
+        if not effects and (step.name == "draw" or step.name == "numbers of an optimizer" and (
+                changed.isdisjoint({*read, *written}))):
+            early.append(step)
+        else:
+            late.append(step)
+            changed.update(read, written)
+            effects = effects or not (step.call or step.outputs)
+    return early + late
 
 
 class Calls:
