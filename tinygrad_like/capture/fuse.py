@@ -39,7 +39,7 @@ def loop(filled: Sequence[tuple[np.ndarray, Any]], inside: Set[int] = frozenset(
     if not all([v.dtype in KINDS for v in values]):
         raise KeyError("it has a dtype without code")
     if len(operands) + len(kept) > _LONGEST or any([
-            memory(x) is memory(y) and _view(x) != _view(y) and meet(x, y)
+            memory(x) is memory(y) and _view(x) != _view(y) and np.may_share_memory(x, y, _HARD)
             for x in written for y in (*operands, *written)]):
         raise ValueError("it has too many arrays, or uses elements that it writes at other places")
     return Loop(shape, tuple(operands), tuple(values), kept)
@@ -127,14 +127,6 @@ def joined(steps: Sequence[Step], pinned: set[int], kernels: bool) -> list[Step]
         made[at:at + 1] = [new]
     needed = {*pinned, *[key for step, _, _ in made for key in step.uses()[0]]}
     return [step for step, filled, _ in made if not filled or not needed.isdisjoint(step.uses()[1])]
-
-
-def meet(x: np.ndarray, y: np.ndarray) -> bool:
-    """Whether two arrays share an element."""
-    try:
-        return np.shares_memory(x, y, max_work=_HARD)  # type: ignore[arg-type]
-    except np.exceptions.TooHardError:
-        return True
 
 
 def _view(x: np.ndarray) -> tuple:

@@ -95,12 +95,11 @@ def _loops(step: Step) -> list[Step]:
 
 def _kernels(step: Step, tape: Tape) -> list[Step]:
     """The kernels for larger arrays, if there are any that can do the step; and copies to the step's outputs."""
-    if step.function is None or not step.outputs or step.changes:
+    if not step.outputs or step.changes:
         return []
-    again = tape
     try:
         for _ in range(2):  # the second time, the kernels' cached constants are known
-            again = Tape(before=again)
+            again = Tape(before=tape)
             again.origins = tape.origins
             with setting("compiled", True), again:
                 results = [*arrays_in(again.unit(step.name, step.function, step.arguments, step.options))]

@@ -34,8 +34,6 @@ from .origins import FLAG, GRADIENT, INPUT, LASTING, UNKNOWN, Origins, sources
 from .plan import repointed
 from .trace import unwatched
 
-_RESULTS = ("stats",)  # options that are arrays to write to
-
 
 class Tape(Listener):
     """The steps of this thread since it was opened; see this module's docstring.
@@ -104,7 +102,7 @@ class Tape(Listener):
             return function(*arguments, **options)
         with unwatched():
             self.flush()
-            written = changes or [x for n, x in options.items() if n in _RESULTS and x is not None]
+            written = changes or [x for x in [options.get("stats")] if x is not None]  # an array that gets results
             for x in arrays_in([*arguments, *options.values()]):
                 if not any([x is y for y in written]):
                     self.know(x)
