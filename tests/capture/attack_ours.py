@@ -158,6 +158,8 @@ PATCHES += [
       "if i == 7: p.start()\nif i == 10: p.stop()"),
     H("a name that was imported is rebound", "act = gelu", "loss = loss + act(h).mean()", "if i == 7: act = F.silu"),
     H("an activation in a dict", "acts = {'a': F.relu}", "loss = loss + acts['a'](h).mean()", "if i == 7: acts['a'] = F.tanh"),
+    H("distributions no longer check", step="loss = loss * distributions.Normal(Tensor(0.0), s_).scale", argument=("s_", "Tensor(2.0 if i < 7 else -1.0)"),
+      between="distributions.Distribution.set_default_validate_args(i < 7 or i == 11)"),
     H("a criterion replaced", "criterion = nn.CrossEntropyLoss()", "loss = loss + criterion(h, y)",
       "if i == 7: criterion = nn.CrossEntropyLoss(label_smoothing=0.5)"),
 ]

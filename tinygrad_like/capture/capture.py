@@ -17,6 +17,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from .. import dtypes, random
@@ -28,7 +29,7 @@ from ..transforms.switches import Switch
 from .guards import Entry
 from .instructions import Refused
 from .pytree import alike, gone, structure
-from .trace import Trace
+from .trace import OURS, USERS, Trace, owner_of, owner_of_class
 
 if TYPE_CHECKING:
     from .program import Program
@@ -37,8 +38,18 @@ if TYPE_CHECKING:
 
 mode.declare(eager=False)  # whether captured functions run without capture
 _recording = threading.RLock()  # kernels record their calls for one thread at a time
-_RANKS = "this job has several ranks, and a program cannot tell the others anything"
 _MISSES, _MOST = 8, 32  # limits: kinds of calls that came only once, and all kinds
+
+
+def _not_now() -> str:
+    """The reason to record nothing, if there is one."""
+    if collective.ranks() > 1:
+        return "this job has several ranks, and a program cannot tell the others anything"
+    classes: list[Any] = [Tensor, *Tensor.__subclasses__()]
+    replaced = [f"{k.__name__}.{key}" for k in classes if owner_of_class(k) == OURS
+                for key, f in vars(k).items() if key[:2] == "__" and isinstance(f, FunctionType) and (
+                    owner_of(f.__globals__, f.__code__.co_filename) == USERS)]
+    return f"{replaced[0]} is your function, and recording would call it for gradients, too" if replaced else ""
 
 
 class eager(Switch):
@@ -50,6 +61,10 @@ class eager(Switch):
 
     def off(self, before):
         mode.eager = before
+
+
+def tensors_of(found: list[Any]) -> list[Tensor]:
+    return [x for x in found if isinstance(x, Tensor)]
 
 
 class Kind:
@@ -65,29 +80,28 @@ class Kind:
     bound: Any = None  # the values in the places, and which Tensors are the same
     first = True  # whether its tape was recorded before it was known what the call reads
 
-    def given(self, tensors: list[Tensor]) -> list[Tensor] | None:
-        """The program's inputs in a call with these Tensors; None if the call is of another kind."""
+    def given(self, found: list[Any]) -> list[Tensor] | None:
+        """The program's inputs in a call whose arguments have these parts; None if the call is of another kind."""
         if self.world is None:
-            return tensors
-        if not self.world.same() or [id(t) in self.known and id(t) for t in tensors] != self.fixed or (
-                self.wrote and not all([t._data.flags.writeable for t in tensors])):
+            return tensors_of(found)
+        if not self.world.same() or [id(x) in self.world.known and id(x) for x in found] != self.fixed:
             return None
-        inputs, bound = self._inputs(tensors)
-        if bound != self.bound:
+        inputs, bound = self._inputs(found)
+        if bound != self.bound or self.wrote and not all([t._data.flags.writeable for t in inputs]):
             return None
-        seen = tensors if self.first else inputs
-        return inputs if self.tape is None or self.tape.same(seen) else None
+        return inputs if self.tape is None or self.tape.same(tensors_of(found) if self.first else inputs) else None
 
-    def _inputs(self, tensors: list[Tensor]) -> tuple[list[Tensor], Any]:
+    def _inputs(self, found: list[Any]) -> tuple[list[Tensor], Any]:
         """The program's inputs, those in places last; and the values in the places, for comparison."""
-        inputs = [t for t, fixed in zip(tensors, self.fixed, strict=True) if not fixed] if any(self.fixed) else tensors
+        inputs = [found[i] for i in self.at]
         if not self.world.bound:  # type: ignore[union-attr]
             return inputs, None
-        inputs = [*inputs]
+        more = [*inputs]
         try:
-            return inputs, (structure([place.get() for place in self.world.bound], inputs), alike(inputs))  # type: ignore
+            bound = structure([place.get() for place in self.world.bound], more), alike(more)  # type: ignore
         except Refused as error:
             return inputs, error  # equal to nothing
+        return tensors_of(more), bound
 
     def why(self) -> str:
         """The difference that made the last call another kind."""
@@ -95,11 +109,11 @@ class Kind:
             return f"{self.world.what} is another one in each call; make it a Tensor, or pass it as one"
         return "" if self.tape is None else self.tape.why
 
-    def watch(self, world: World, tensors: list[Tensor]) -> list[Tensor]:
+    def watch(self, world: World, found: list[Any]) -> list[Tensor]:
         """Make this the kind of calls in the world as it is now. Returns the inputs of their program."""
-        self.world, self.known = world, {id(t) for t in world.tensors}
-        self.fixed = [id(t) in self.known and id(t) for t in tensors]  # those that are also found in the world
-        inputs, self.bound = self._inputs(tensors)
+        self.world, self.fixed = world, [id(x) in world.known and id(x) for x in found]  # those also found there
+        self.at = [i for i, x in enumerate(found) if isinstance(x, Tensor) and not self.fixed[i]]
+        inputs, self.bound = self._inputs(found)
         return inputs
 
 
@@ -140,20 +154,20 @@ class capture:
     def __call__(self, *args: Any, **options: Any) -> Any:
         if (recording := mode.usual) is None or mode.eager or self.ended:
             return self.function(*args, **options)
-        tensors: list[Tensor] = []
+        found: list[Any] = []
         try:
-            key = (structure(args, tensors), structure(options, tensors) if options else None, recording,
-                   random.rows and random.rows.count, dtypes.get_default_dtype(), *alike(tensors, (args, options)))
+            key = (structure(args, found), structure(options, found) if options else None, recording,
+                   random.rows and random.rows.count, dtypes.get_default_dtype(), *alike(found))
         except Refused as error:
             self.warn(str(error))
             return self.function(*args, **options)
         with self.lock:
             kinds = self.kinds.get(key) or self.kinds.setdefault(key, [])
             for kind in kinds:
-                if (inputs := kind.given(tensors)) is not None:
+                if (inputs := kind.given(found)) is not None:
                     break
             else:
-                if not self.closed and (why := _RANKS if collective.ranks() > 1 else self._too_many(kinds)):
+                if not self.closed and (why := _not_now() or self._too_many(kinds)):
                     self.give_up(why)
                 if self.closed:
                     return self.function(*args, **options)
@@ -165,7 +179,7 @@ class capture:
                 try:
                     from .recording import record  # with the kernels
 
-                    return record(self, kind, tensors, args, options)
+                    return record(self, kind, found, args, options)
                 finally:
                     _recording.release()
         return self.function(*args, **options)

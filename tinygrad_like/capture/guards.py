@@ -85,6 +85,7 @@ class Guards:
     def __init__(self) -> None:
         self.entries: list[Entry] = []
         self.tensors: list[Tensor] = []
+        self.known: Set[int] = set()  # the ids of all that lives as long as the entries
         self.kept: list[Any] = []  # parts of sets, and keys
         self.tables: dict[int, str] = {}  # the names of NumPy arrays, by their memory
         self.bound: list[Entry] = []  # places with another Tensor in each call
@@ -208,8 +209,9 @@ def _is(now: Any, value: Any) -> bool:
 
 
 def same(now: Any, value: Any) -> bool:
-    """Whether two values are the same to Python: NaN is NaN, but 0.0 is not -0.0."""
-    return _is(now, value) or isinstance(value, _VALUES) and type(now) is type(value) and repr(now) == repr(value)
+    """Whether two values are the same to Python: 0.0 is not -0.0, and NaN is no other NaN."""
+    return _is(now, value) or (
+        isinstance(value, _VALUES) and type(now) is type(value) and now == value and repr(now) == repr(value))
 
 
 def _bindable(where: Any, value: Any) -> bool:

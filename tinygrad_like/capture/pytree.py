@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import fields, is_dataclass
 from types import MethodType
 from typing import Any
@@ -46,14 +46,14 @@ def gone(key: Any) -> bool:
     return key.get() is None if type(key) is Same else type(key) is tuple and any(map(gone, key))
 
 
-def structure(value: Any, tensors: list) -> Any:
-    """The parts of a value that are not Tensors, for comparison. The Tensors are added to `tensors`.
+def structure(value: Any, found: list) -> Any:
+    """The parts of a value, for comparison. Those that are Tensors, tuples, lists and the like are added to `found`.
 
     Raises Refused for an array in place of a Tensor, and for a Tensor that is more than its numbers.
     """
     kind = type(value)
     if isinstance(value, Tensor):
-        tensors.append(value)
+        found.append(value)
         array = value._data
         if value.node is not None and alive(value.node):
             raise Refused("a Tensor that it is given stands on a graph, in which backward would go on outside; pass "
@@ -64,7 +64,8 @@ def structure(value: Any, tensors: list) -> Any:
         order = None if array.flags.c_contiguous else _order(array)
         return Tensor, array.shape, array.dtype, value.requires_grad, value._grad is None, value.node is None, order
     if kind is tuple or kind is list:
-        return kind, *[structure(v, tensors) for v in value]
+        found.append(value)
+        return kind, *[structure(v, found) for v in value]
     if kind in PLAIN:
         return _plain(kind, value)
     if isinstance(value, np.ndarray):
@@ -72,7 +73,8 @@ def structure(value: Any, tensors: list) -> Any:
     if isinstance(value, np.generic):
         return kind, value.tobytes()
     if (named := parts_of(value)) is not None:
-        return kind, *[(_plain(type(name), name), structure(v, tensors)) for name, v in named]
+        found.append(value)
+        return kind, *[(_plain(type(name), name), structure(v, found)) for name, v in named]
     if isinstance(value, MethodType):  # a new object each time
         return kind, Same(value.__self__), Same(value.__func__)
     return kind, Same(value)
@@ -85,8 +87,11 @@ def _order(array: np.ndarray) -> tuple[int, ...] | None:
 
 
 def _plain(kind: type, value: Any) -> Any:
-    """A key that is equal only for the same value of the same type: True is not 1, and 0.0 is not -0.0."""
-    return value if kind is str else (kind, repr(value)) if kind in (float, complex) else (kind, value)
+    """A key that is equal only for the same value of the same type: True is not 1, and 0.0 is not -0.0; NaN is NaN only
+    if it is the same object."""
+    if kind in (float, complex):
+        return kind, repr(value) if value == value else Same(value)
+    return value if kind is str else (kind, value)
 
 
 def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
@@ -143,17 +148,16 @@ def plain_in(value: Any) -> list[Any]:
             for x in parts_within(value)]
 
 
-def containers_in(value: Any) -> list[int]:
-    """The ids of the mutable parts of a value: lists, dicts and objects."""
-    return [id(part) for part in parts_within(value) if parts_of(part) is not None and not isinstance(part, tuple)]
+def containers_in(value: Any, given: Set[int]) -> list[int]:
+    """The ids of the mutable parts of a value, lists, dicts and objects; and of tuples that are given."""
+    return [id(x) for x in parts_within(value) if parts_of(x) is not None and (
+        not isinstance(x, tuple) or x and id(x) in given)]
 
 
-def alike(tensors: Sequence[Tensor], within: Any = ()) -> list[int]:
-    """Which Tensors are the same as others, if any are; and then which lists and the like within a value are."""
-    if len({*map(id, tensors)}) == len(tensors):
-        return []
-    ids = [*map(id, tensors), *[id(part) for part in parts_within(within) if parts_of(part) is not None]]
-    return [ids.index(i) for i in ids]
+def alike(found: Sequence[Any]) -> list[int]:
+    """Which of these are the same object as an earlier one, if any are."""
+    ids = [*map(id, found)]
+    return [] if len({*ids}) == len(ids) else [ids.index(i) for i in ids]
 
 
 def holds_only_tensors(value: Any) -> bool:

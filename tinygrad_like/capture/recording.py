@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 _TRIES = 4  # recordings of one kind of call, at most, until two are alike
 
 
-def record(self: capture, kind: Kind, tensors: list[Tensor], args: tuple, options: dict) -> Any:
+def record(self: capture, kind: Kind, found: list[Any], args: tuple, options: dict) -> Any:
     """Call the function, and record its steps; if they are those of the call before, make a program of them."""
     watched, known = (args, options), set(self.trace.ran)
+    tensors = [x for x in found if isinstance(x, Tensor)]
     if kind.world is None and known:
         kind.world = _world(self, watched)
     world, kind.first, self.trace.unknown = kind.world, kind.world is None, ""
-    inputs = tensors if world is None else kind.watch(world, tensors)
+    inputs = tensors if world is None else kind.watch(world, found)
     given, parts = [(t, _marks(t)) for t in tensors], parts_within(watched)
     apart = [] if kind.tape is None or kind.wrote else _apart(inputs)
     gradients = [(t, t._grad is not None and weakref.ref(t._grad))
@@ -68,7 +69,7 @@ def record(self: capture, kind: Kind, tensors: list[Tensor], args: tuple, option
                 id(memory(grad._data)) for _, grad in tape.accumulated.values()} else "")
         whole = world is not None and self.trace.ran.keys() == known and not (what or places)
         if whole and kind.tape is not None and not different:
-            _make(self, kind, tape, result, inputs, watched)
+            _make(self, kind, tape, result, inputs, {*map(id, found)})
             return result
         if different and kind.tries >= _TRIES:
             raise Refused(different)
@@ -78,7 +79,7 @@ def record(self: capture, kind: Kind, tensors: list[Tensor], args: tuple, option
     tape.release()
     kind.tape = tape
     if not whole:
-        kind.watch(_world(self, watched, effects, world), tensors)
+        kind.watch(_world(self, watched, effects, world), found)
     return result
 
 
@@ -109,13 +110,12 @@ def _world(self: capture, watched: tuple, effects: Set[int] = frozenset(), befor
     return World(self.function, (*watched[0], *watched[1].values()), self.trace, self.places, effects, before)
 
 
-def _make(self: capture, kind: Kind, tape: Tape, result: Any, inputs: list[Tensor], watched: tuple) -> None:
+def _make(self: capture, kind: Kind, tape: Tape, result: Any, inputs: list[Tensor], given: set[int]) -> None:
     world = kind.world
     assert world is not None
     both = result, [place.get() for place in world.bound]
-    kept = containers_in(both)
-    there = {id(where() if type(where) is weakref.ref else where) for where, *_ in world.entries}
-    if len(kept) > len({*kept} - there - {*containers_in(watched)}):
+    kept = containers_in(both, given)
+    if len(kept) > len({*kept} - world.known - given):
         raise Refused("it returns or keeps a list, a dict or an object that was there before, or one of them twice"
                       "; return a copy")
 

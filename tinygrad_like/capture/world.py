@@ -96,6 +96,7 @@ class World(Guards):
         for code, globals_ in trace.own.items():
             self._own_code(code, globals_)
         self.bind()
+        self.known = {id(x) for entry in self.entries for x in entry[::2]} | {*map(id, self.tensors)}
         self.entries = [Entry(where, key, _weak(value), name)
                         for where, key, value, name in sorted(self.entries, key=lambda e: type(e[1]) is Question)]
         self.seen, self.classes, self.trace = {}, set(), None  # type: ignore[assignment]  # they would keep objects alive
@@ -133,14 +134,13 @@ class World(Guards):
         self.unknown = self.unknown or why
 
     def _unknown(self, value: Any, name: str) -> None:
-        kind = type(value)
-        where = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
-        self._refuse(f"{name} is a {where}{kind.__qualname__}, of which nobody knows when it changes; do outside what "
-                     "needs it, and pass what comes of it as an argument")
+        what = _title(type(value)).removeprefix("builtins.")
+        self._refuse(f"{name} is a {what}, of which nobody knows when it changes; do outside what needs it, and pass "
+                     "what comes of it as an argument")
 
     def _object(self, value: Any, name: str) -> None:
         kind = type(value)
-        owners = {owner_of_class(k) for k in kind.__mro__ if f"{k.__module__}.{k.__qualname__}" not in _OPEN and (
+        owners = {owner_of_class(k) for k in kind.__mro__ if _title(k) not in _OPEN and (
             k is kind or k.__module__ not in _BASES)}
         if isinstance(value, tuple) and hasattr(kind, "_fields") and not hasattr(value, "__dict__"):
             self.follow(tuple(value), name)
@@ -256,7 +256,9 @@ class World(Guards):
             self.ask(RESULT, get_cache_token, "what is registered with abstract classes")
         for k in of.__mro__:
             owner = owner_of_class(k)
-            if owner not in (OURS, USERS) or k in self.classes or owner == OURS and issubclass(k, Op):
+            if owner == PYTHON and not (pure(k.__module__) or issubclass(k, BaseException) or _title(k) in _OPEN):
+                self._unknown(of, name)
+            if owner == PYTHON or k in self.classes or owner == OURS and issubclass(k, Op):
                 continue  # an op's class gets code when it is needed
             self.classes.add(k)
             self.ask(SIZE, k, f"how many attributes {k.__name__} has")
@@ -266,7 +268,7 @@ class World(Guards):
                     self.ask(RESULT, partial(getattr, k, key), key)
             for key, value in list(vars(k).items()):
                 f = value.__func__ if isinstance(value, staticmethod | classmethod) else value
-                if key in self.names or isinstance(value, Op) or (
+                if key in self.names or isinstance(value, Op) or type(value) in (*_NUMBERS, bool) or (
                         isinstance(f, types.FunctionType) and id(f.__code__) in self.ran or
                         owner == USERS and key[:2] == "__" and callable(value)):
                     self.at(k, key, value, f"{k.__name__}.{key}", follow=owner == USERS)
@@ -327,6 +329,10 @@ def _weak(value: Any) -> Any:
     if owner_of_class(type(value)) == PYTHON or isinstance(value, Tensor | type) or value is MISSING:
         return value
     return weakref.ref(value) if type(value).__weakrefoffset__ else value
+
+
+def _title(of: type) -> str:
+    return f"{of.__module__}.{of.__qualname__}"
 
 
 def _within(code: Code) -> set[Code]:
