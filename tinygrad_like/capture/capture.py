@@ -77,31 +77,30 @@ class Kind:
     make: Callable[[bool], Program] | None = None  # until an audit has shown that the tape is complete
     tries, replays, stopped = 0, 0, False
     wrote = False  # whether its last recording wrote to an input
-    bound: Any = None  # the values in the places, and which Tensors are the same
     first = True  # whether its tape was recorded before it was known what the call reads
 
     def given(self, found: list[Any]) -> list[Tensor] | None:
         """The program's inputs in a call whose arguments have these parts; None if the call is of another kind."""
         if self.world is None:
             return tensors_of(found)
-        if not self.world.same() or [id(x) in self.world.known and id(x) for x in found] != self.fixed:
+        if not self.world.same():
             return None
-        inputs, bound = self._inputs(found)
-        if bound != self.bound or self.wrote and not all([t._data.flags.writeable for t in inputs]):
+        parts, likeness = self._parts(self.world, found)
+        inputs = [parts[i] for i in self.at] if likeness == self.likeness else None
+        if inputs is None or self.wrote and not all([t._data.flags.writeable for t in inputs]):
             return None
         return inputs if self.tape is None or self.tape.same(tensors_of(found) if self.first else inputs) else None
 
-    def _inputs(self, found: list[Any]) -> tuple[list[Tensor], Any]:
-        """The program's inputs, those in places last; and the values in the places, for comparison."""
-        inputs = [found[i] for i in self.at]
-        if not self.world.bound:  # type: ignore[union-attr]
-            return inputs, None
-        more = [*inputs]
-        try:
-            bound = structure([place.get() for place in self.world.bound], more), alike(more)  # type: ignore
-        except Refused as error:
-            return inputs, error  # equal to nothing
-        return tensors_of(more), bound
+    def _parts(self, world: World, found: list[Any]) -> tuple[list[Any], list[Any]]:
+        """The parts of the arguments and of the values in places; and all that must be the same in each call."""
+        likeness: list[Any] = []
+        if world.bound:
+            found = [*found]
+            try:
+                likeness = [structure([place.get() for place in world.bound], found), *alike(found)]
+            except Refused as error:
+                likeness = [error]  # equal to nothing
+        return found, likeness + [id(x) in world.known and id(x) for x in found]  # those also found in the world
 
     def why(self) -> str:
         """The difference that made the last call another kind."""
@@ -111,10 +110,9 @@ class Kind:
 
     def watch(self, world: World, found: list[Any]) -> list[Tensor]:
         """Make this the kind of calls in the world as it is now. Returns the inputs of their program."""
-        self.world, self.fixed = world, [id(x) in world.known and id(x) for x in found]  # those also found there
-        self.at = [i for i, x in enumerate(found) if isinstance(x, Tensor) and not self.fixed[i]]
-        inputs, self.bound = self._inputs(found)
-        return inputs
+        self.world, (parts, self.likeness) = world, self._parts(world, found)
+        self.at = [i for i, x in enumerate(parts) if isinstance(x, Tensor) and id(x) not in world.known]
+        return [parts[i] for i in self.at]
 
 
 class capture:

@@ -33,15 +33,18 @@ class Question(NamedTuple):
     own: bool = False
 
 
-LENGTH, PARTS = Question(len), Question(list)
-SIZE, BASES = Question(lambda of: len(vars(of))), Question(attrgetter("__mro__"))  # of a class
-IDS, RESULT = Question(lambda of: [*map(id, of)]), Question(lambda of: of())
-WITHOUT_GRADIENT = Question(lambda own: own.get("_grad") is None, own=True)  # of a Tensor's attributes
+class Ask:
+    """The questions."""
 
+    LENGTH, PARTS = Question(len), Question(list)
+    SIZE, BASES = Question(lambda of: len(vars(of))), Question(attrgetter("__mro__"))  # of a class
+    IDS, RESULT = Question(lambda of: [*map(id, of)]), Question(lambda of: of())
+    WITHOUT_GRADIENT = Question(lambda own: own.get("_grad") is None, own=True)  # of a Tensor's attributes
 
-def is_zero(option: str) -> Question:
-    """Whether an option of an optimizer's group is 0."""
-    return Question(lambda group: dict.get(group, option) == 0, own=True)
+    @staticmethod
+    def zero(option: str) -> Question:
+        """Whether an option of an optimizer's group is 0."""
+        return Question(lambda group: dict.get(group, option) == 0, own=True)
 
 
 class Entry(NamedTuple):
@@ -98,7 +101,7 @@ class Guards:
 
     def ask(self, question: Question, about: Any, name: str) -> None:
         """Watch the answer to a question."""
-        if question is IDS:  # an id is known to be of the same object only while that lives
+        if question is Ask.IDS:  # an id is known to be of the same object only while that lives
             self.kept += about
         self.entries.append(Entry(about, question, question.answer(about), name))
 
@@ -148,13 +151,13 @@ class Guards:
 
     def without_gradients(self) -> dict[int, bool]:
         """Whether each Tensor that needs a gradient had none, by the id of its attributes."""
-        return {id(entry.where): entry.value for entry in self.entries if entry.key is WITHOUT_GRADIENT}
+        return {id(entry.where): entry.value for entry in self.entries if entry.key is Ask.WITHOUT_GRADIENT}
 
     def drop_gradients(self, of: Set[int]) -> None:
         """Ask no more whether these Tensors have gradients, which they had, and which the program drops first."""
         known = {id(vars(t)) for t in self.tensors if id(t) in of}
         self.quick, self.entries = None, [entry for entry in self.entries if not (
-            entry.key is WITHOUT_GRADIENT and entry.value is False and id(entry.where) in known)]
+            entry.key is Ask.WITHOUT_GRADIENT and entry.value is False and id(entry.where) in known)]
 
     def memories(self) -> dict[int, np.ndarray]:
         """The memory of all Tensors, and of those in places that each call binds again, by id."""
@@ -180,7 +183,7 @@ class Guards:
              (gc.get_referents, tuple(whole), len(found), there, tuple.__basicsize__, _addresses(found)))]
         tests += [("{}.value == {}", (_tag(k), _version(k))) for k in last]
         for entry in self.entries:
-            if id(entry.where) not in covered or entry.key is RESULT or entry.key is PARTS and entry.value:
+            if id(entry.where) not in covered or entry.key is Ask.RESULT or entry.key is Ask.PARTS and entry.value:
                 tests.append(entry.condition())
             elif type(entry.value) is weakref.ref and id(entry.value) not in counts:
                 tests.append(("{}() is not None", (entry.value,)))

@@ -24,22 +24,7 @@ from ..core.tensor import Tensor
 from ..dtypes import memory
 from ..random import Generator
 from .capture import capture
-from .guards import (
-    BASES,
-    IDS,
-    LENGTH,
-    MISSING,
-    PARTS,
-    RESULT,
-    SIZE,
-    WITHOUT_GRADIENT,
-    Entry,
-    Guards,
-    Question,
-    attributes_of,
-    get,
-    is_zero,
-)
+from .guards import MISSING, Ask, Entry, Guards, Question, attributes_of, get
 from .pytree import FIELDS, PLAIN, holds_only_tensors, parts_of, parts_within, tensors_in
 from .trace import OURS, PYTHON, USERS, Code, Trace, names_in, owner_of, owner_of_class, pure
 
@@ -156,7 +141,7 @@ class World(Guards):
         """The attributes that the code names; all of an object of ours, or of a subclass, since our code reads them."""
         kind, before = type(value), self.counted
         if (own := getattr(value, "__dict__", None)) is not None:
-            self.ask(LENGTH if owner_of_class(kind) == OURS else PARTS, own, f"the attributes of {name}")
+            self.ask(Ask.LENGTH if owner_of_class(kind) == OURS else Ask.PARTS, own, f"the attributes of {name}")
             if not ours:
                 self.at(_weak(value), "__dict__", own, f"the attributes of {name}", follow=False)
         stepping = "step" in vars(kind) and owner_of_class(kind) == USERS
@@ -173,16 +158,12 @@ class World(Guards):
             self._unknown(t, name)
         self.follow(type(t), type(t).__name__)
         self.tensors.append(t)
-        for key, what in _OF_TENSORS.items():
-            self.at(vars(t), key, vars(t).get(key, MISSING), f"{what} of {name}", follow=key != "_data")
-        for key, value in list(vars(t).items()):
-            if key not in FIELDS:
-                self.at(vars(t), key, value, f"{name}.{key}")
-        named = self.trace.asked | self.pairs.get(name.rpartition(".")[2], set())
-        for key in [key for key in named if not hasattr(t, key)]:
-            self.at(vars(t), key, MISSING, f"{name}.{key}")
+        own, named = vars(t), self.trace.asked | self.pairs.get(name.rpartition(".")[2], set())
+        for key in [*_OF_TENSORS, *own.keys() - FIELDS, *[key for key in named if not hasattr(t, key)]]:
+            what = f"{_OF_TENSORS[key]} of {name}" if key in _OF_TENSORS else f"{name}.{key}"
+            self.at(own, key, own.get(key, MISSING), what, follow=key != "_data")
         if t.requires_grad or type(t) is not Tensor:  # a frozen parameter may keep a gradient
-            self.at(vars(t), WITHOUT_GRADIENT, self.without.get(id(vars(t)), t._grad is None),
+            self.at(vars(t), Ask.WITHOUT_GRADIENT, self.without.get(id(vars(t)), t._grad is None),
                     "which Tensors have gradients")
 
     def _array(self, x: np.ndarray, name: str) -> None:
@@ -193,7 +174,7 @@ class World(Guards):
                          "outside")
         else:
             self.tables[id(memory(x))] = f"the array {name}"
-            self.ask(RESULT, lambda: (x.tobytes(), x.shape, x.dtype, x.flags.writeable), f"the array {name}")
+            self.ask(Ask.RESULT, lambda: (x.tobytes(), x.shape, x.dtype, x.flags.writeable), f"the array {name}")
 
     def _container(self, value: Any, name: str) -> None:
         kind = type(value)
@@ -201,26 +182,26 @@ class World(Guards):
             self._refuse(f"{name} has {len(value):,} entries, which it would take long to compare")
         elif kind in (tuple, set, frozenset):
             if kind is set:
-                self.ask(IDS, value, name)
+                self.ask(Ask.IDS, value, name)
             for part in value:
                 self.follow(part, f"a part of {name}")
         elif kind in _DICTS:
             strings = {*map(type, value)} <= {str}
             if not self.counted or not all([type(part) is np.ndarray for part in value.values()]):
-                self.ask(LENGTH if self.inner else PARTS if strings else IDS, value, f"the keys of {name}")
+                self.ask(Ask.LENGTH if self.inner else Ask.PARTS if strings else Ask.IDS, value, f"the keys of {name}")
             for key, part in list(value.items()):
                 self.follow(key, f"a key of {name}")
                 if not self.counted or key in self.names or not _counts(part):
                     self.at(value, key, part, f"{name}[{key!r}]" if type(key) in PLAIN else f"a part of {name}")
                 elif type(part) in _NUMBERS and key != "lr":
-                    self.ask(is_zero(key), value, f"{name}[{key!r}]")
+                    self.ask(Ask.zero(key), value, f"{name}[{key!r}]")
             if hasattr(value, "__dict__"):
                 self._attributes(value, name)
             if isinstance(value, defaultdict) and not self.inner:
-                self.ask(RESULT, partial(getattr, value, "default_factory"), name)
+                self.ask(Ask.RESULT, partial(getattr, value, "default_factory"), name)
                 self.follow(value.default_factory, name)
         else:
-            self.ask(LENGTH, value, f"the length of {name}")
+            self.ask(Ask.LENGTH, value, f"the length of {name}")
             for key, part in enumerate(value):
                 self.at(value, key, part, f"{name}[{key}]")
 
@@ -253,7 +234,7 @@ class World(Guards):
         """What the code names, functions that ran, and a user's operators, in a class and its bases."""
         self.follow(type(of), type(of).__name__)
         if isinstance(of, ABCMeta):
-            self.ask(RESULT, get_cache_token, "what is registered with abstract classes")
+            self.ask(Ask.RESULT, get_cache_token, "what is registered with abstract classes")
         for k in of.__mro__:
             owner = owner_of_class(k)
             if owner == PYTHON and not (pure(k.__module__) or issubclass(k, BaseException) or _title(k) in _OPEN):
@@ -261,11 +242,11 @@ class World(Guards):
             if owner == PYTHON or k in self.classes or owner == OURS and issubclass(k, Op):
                 continue  # an op's class gets code when it is needed
             self.classes.add(k)
-            self.ask(SIZE, k, f"how many attributes {k.__name__} has")
+            self.ask(Ask.SIZE, k, f"how many attributes {k.__name__} has")
             if owner == USERS:
-                self.ask(BASES, k, f"the bases of {k.__name__}")
+                self.ask(Ask.BASES, k, f"the bases of {k.__name__}")
                 for key in self.names & {"__name__", "__qualname__"}:
-                    self.ask(RESULT, partial(getattr, k, key), key)
+                    self.ask(Ask.RESULT, partial(getattr, k, key), key)
             for key, value in list(vars(k).items()):
                 f = value.__func__ if isinstance(value, staticmethod | classmethod) else value
                 if key in self.names or isinstance(value, Op) or type(value) in (*_NUMBERS, bool) or (
