@@ -125,7 +125,7 @@ class capture:
     of calls apart: numbers, strings, modules. It may return Tensors and numbers, too. `print(step)` shows its programs.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "changed", "closed", "ended", "function", "fuse", "gave_up", "kinds",
+    __slots__ = ("__dict__", "__weakref__", "changed", "closed", "function", "fuse", "gave_up", "kinds",
                  "lock", "misses", "name", "places", "said", "strict", "trace")  # others are the user's
 
     def __new__(cls, function: Callable | None = None, **options: Any) -> Any:
@@ -141,7 +141,7 @@ class capture:
         self.function, self.fuse, self.strict = function, fuse, strict
         self.kinds: dict[Any, list[Kind]] = {}
         self.trace, self.places = Trace(), dict[tuple, Entry]()
-        self.gave_up, self.closed, self.ended, self.misses = "", False, False, 0
+        self.gave_up, self.closed, self.misses = "", False, 0
         self.said: set[str] = set()  # the reasons given so far
         self.changed: set[str] = set()  # changes that the function makes
         self.lock = threading.RLock()
@@ -150,7 +150,7 @@ class capture:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        if (recording := mode.usual) is None or mode.eager or self.ended:
+        if (recording := mode.usual) is None or mode.eager or self.closed and not self.kinds:
             return self.function(*args, **options)
         found: list[Any] = []
         try:
@@ -219,13 +219,13 @@ class capture:
             kind.stopped, kind.tape = True, None
         else:
             self.kinds = {key: kinds for key, old in self.kinds.items() if (kinds := [k for k in old if k.replays])}
-            self.closed, self.ended = True, not self.kinds
+            self.closed = True
         self.warn(why)
 
     def warn(self, why: str) -> None:
         """Warn once why something is not captured."""
         if why not in self.said and self.strict:
-            who = f"{self.name} runs" if self.ended else f"calls of {self.name} like this one run"
+            who = f"{self.name} runs" if self.closed and not self.kinds else f"calls of {self.name} like this one run"
             warn(f"capture: {who} without capture from now on, since {why}")
         self.said.add(why)
         self.gave_up = why

@@ -72,13 +72,12 @@ class Entry(NamedTuple):
     def condition(self) -> tuple[str, tuple]:
         """An expression for this entry, and the objects in it."""
         where, key, value, _ = self
-        now = "{}() is not None" if type(value) is weakref.ref else "{}"
         if type(key) is Question:
             return "{}({}) == {}", (key.answer, where, value)
         if type(where) is dict:
-            return ("{} not in {}", (key, where)) if value is MISSING else (f"{{}}[{{}}] is {now}", (where, key, value))
+            return ("{} not in {}", (key, where)) if value is MISSING else ("{}[{}] is {}", (where, key, value))
         if type(where) in (weakref.ref, types.FunctionType) and value is not MISSING:
-            return f"{{}}{'()' * (type(where) is weakref.ref)}.{key} is {now}", (where, value)
+            return f"{{}}{'()' * (type(where) is weakref.ref)}.{key} is {{}}", (where, value)
         return "{}()", (self.holds,)
 
 
@@ -185,8 +184,6 @@ class Guards:
         for entry in self.entries:
             if id(entry.where) not in covered or entry.key is Ask.RESULT or entry.key is Ask.PARTS and entry.value:
                 tests.append(entry.condition())
-            elif type(entry.value) is weakref.ref and id(entry.value) not in counts:
-                tests.append(("{}() is not None", (entry.value,)))
         tests = [*{(text, *map(id, about)): (text, about) for text, about in tests}.values()]  # none is done twice
         objects = {id(x): x for _, about in tests for x in about}
         names = {key: f"_{i}" for i, key in enumerate(objects)}
@@ -207,13 +204,9 @@ def _addresses(of: Iterable[Any]) -> bytes:
     return np.array([*map(id, of)], np.uintp).tobytes()
 
 
-def _is(now: Any, value: Any) -> bool:
-    return now is value() is not None if type(value) is weakref.ref else now is value
-
-
 def same(now: Any, value: Any) -> bool:
     """Whether two values are the same to Python: 0.0 is not -0.0, and NaN is no other NaN."""
-    return _is(now, value) or (
+    return now is value or (
         isinstance(value, _VALUES) and type(now) is type(value) and now == value and repr(now) == repr(value))
 
 

@@ -55,7 +55,7 @@ class World(Guards):
         self.trace, self.places, self.unknown, self.effects = trace, places, "", effects
         self.seen: dict[int, Any] = {}
         self.ran = {id(code) for code in (*trace.ran, *trace.own)}
-        self.names, self.classes, self.pairs = set[str](), set[type](), dict[str, set[str]]()
+        self.names, self.pairs = set[str](), dict[str, set[str]]()
         for code in trace.ran:
             _, names, pairs, _ = names_in(code)
             self.names |= names
@@ -82,9 +82,8 @@ class World(Guards):
             self._own_code(code, globals_)
         self.bind()
         self.known = {id(x) for entry in self.entries for x in entry[::2]} | {*map(id, self.tensors)}
-        self.entries = [Entry(where, key, _weak(value), name)
-                        for where, key, value, name in sorted(self.entries, key=lambda e: type(e[1]) is Question)]
-        self.seen, self.classes, self.trace = {}, set(), None  # type: ignore[assignment]  # they would keep objects alive
+        self.entries.sort(key=lambda entry: type(entry.key) is Question)
+        self.seen, self.trace = {}, None  # type: ignore[assignment]  # they would keep objects alive
 
     # From one thing to the next ---------------------------------------------------------------------------------------
 
@@ -231,28 +230,26 @@ class World(Guards):
                 self.at(vars(builtins), name, vars(builtins).get(name, MISSING), name)
 
     def _class(self, of: type, name: str) -> None:
-        """What the code names, functions that ran, and a user's operators, in a class and its bases."""
-        self.follow(type(of), type(of).__name__)
+        """What the code names, functions that ran, and operators, in a class; and its bases."""
+        owner = owner_of_class(of)
+        if owner == PYTHON and not (pure(of.__module__) or issubclass(of, BaseException) or _title(of) in _OPEN):
+            self._unknown(of, name)
+        for other in (type(of), *of.__bases__):
+            self.follow(other, other.__name__)
         if isinstance(of, ABCMeta):
             self.ask(Ask.RESULT, get_cache_token, "what is registered with abstract classes")
-        for k in of.__mro__:
-            owner = owner_of_class(k)
-            if owner == PYTHON and not (pure(k.__module__) or issubclass(k, BaseException) or _title(k) in _OPEN):
-                self._unknown(of, name)
-            if owner == PYTHON or k in self.classes or owner == OURS and issubclass(k, Op):
-                continue  # an op's class gets code when it is needed
-            self.classes.add(k)
-            self.ask(Ask.SIZE, k, f"how many attributes {k.__name__} has")
-            if owner == USERS:
-                self.ask(Ask.BASES, k, f"the bases of {k.__name__}")
-                for key in self.names & {"__name__", "__qualname__"}:
-                    self.ask(Ask.RESULT, partial(getattr, k, key), key)
-            for key, value in list(vars(k).items()):
-                f = value.__func__ if isinstance(value, staticmethod | classmethod) else value
-                if key in self.names or isinstance(value, Op) or type(value) in (*_NUMBERS, bool) or (
-                        isinstance(f, types.FunctionType) and id(f.__code__) in self.ran or
-                        owner == USERS and key[:2] == "__" and callable(value)):
-                    self.at(k, key, value, f"{k.__name__}.{key}", follow=owner == USERS)
+        if owner == PYTHON or owner == OURS and issubclass(of, Op):
+            return  # an op's class gets code when it is needed
+        self.ask(Ask.SIZE, of, f"how many attributes {of.__name__} has")
+        if owner == USERS:
+            self.ask(Ask.BASES, of, f"the bases of {of.__name__}")
+            for key in self.names & {"__name__", "__qualname__"}:
+                self.ask(Ask.RESULT, partial(getattr, of, key), key)
+        for key, value in list(vars(of).items()):
+            f = value.__func__ if isinstance(value, staticmethod | classmethod) else value
+            if key in self.names or key[:2] == "__" and callable(value) or type(value) in (*_NUMBERS, bool) or (
+                    isinstance(value, Op) or isinstance(f, types.FunctionType) and id(f.__code__) in self.ran):
+                self.at(of, key, value, f"{of.__name__}.{key}", follow=owner == USERS)
 
     def _module(self, module: types.ModuleType, name: str) -> None:
         own = vars(module)
@@ -305,11 +302,9 @@ def _counts(value: Any) -> bool:
     return type(value) in (*_NUMBERS, str) or isinstance(value, np.floating)
 
 
-def _weak(value: Any) -> Any:
-    """A reference that does not keep an object alive, such as a head that was replaced."""
-    if owner_of_class(type(value)) == PYTHON or isinstance(value, Tensor | type) or value is MISSING:
-        return value
-    return weakref.ref(value) if type(value).__weakrefoffset__ else value
+def _weak(of: Any) -> Any:
+    """A reference that does not keep an object alive, such as the `self` that is passed to a method."""
+    return weakref.ref(of) if type(of).__weakrefoffset__ and owner_of_class(type(of)) != PYTHON else of
 
 
 def _title(of: type) -> str:
