@@ -21,8 +21,6 @@ class Step:
     function writes to, besides its results. line: where the user called it.
     """
 
-    __slots__ = ("name", "call", "function", "arguments", "options", "outputs", "changes", "line", "used")
-
     def __init__(self, name: str, call: Any = None, function: Callable | None = None, arguments: Sequence = (),
                  options: dict | None = None, outputs: Sequence[np.ndarray] = (), changes: Sequence[np.ndarray] = (),
                  line: str = ""):

@@ -6,11 +6,9 @@ stand-in: as many bytes on untouched pages, which take no physical memory.
 
     F.nll_loss(out[train_mask], labels[train_mask])
 
-The number of rows depends on the values of the mask. If these depend only on values that existed when the call began,
-such as an argument, a buffer, or `edge_type == 2` of one, Python may read them; the program is then valid only for
-calls that start with the same values, which are compared before each replay. State that the function changes, such as
-parameters, differs in each call, and random numbers are unknown beforehand, so values that depend on them cannot be
-read.
+Here the number of rows depends on the values of the mask. Python may read these if they depend only on what was there
+when the call began and does not change, such as an argument, a buffer, or `edge_type == 2` of one. The program is then
+valid only for calls that start with the same values, which are compared before each replay.
 """
 
 from __future__ import annotations

@@ -79,6 +79,8 @@ class Tape(Listener):
         program.stop_trace()
         self.flush()
         self._log("the end")
+        self.state = {key: m for step in self.steps for key, m in step.uses()[1].items()
+                      if self.origins.kind(m) == LASTING}
         if any([id(x) in self.state for x, _ in self.grounds]):
             self.trouble = self.trouble or self.why
 
@@ -149,8 +151,14 @@ class Tape(Listener):
             self._add(step, new=False)
 
     def _add(self, step: Step, new: bool) -> None:
-        for x in step.writes():
-            self._write(x, new)
+        """Add a step. new: whether it creates what it writes to; else the next tape finds out whether that lasts."""
+        before = self.before
+        for m in map(memory, step.writes()):
+            if self._kind(m) == UNKNOWN:
+                if before is not None and before.origins.get(m) or not new and (before is None or self.different):
+                    self.origins.add(LASTING, m)
+                else:
+                    self.origins.make(m)
         self.steps.append(repointed(step, self.origins.noted))
 
     # What is known ----------------------------------------------------------------------------------------------------
@@ -168,17 +176,6 @@ class Tape(Listener):
         if self._kind(memory(x)) == UNKNOWN:
             self._log(f"read {_told(x)} from outside", x)
             self.origins.add(LASTING, memory(x))
-
-    def _write(self, x: np.ndarray, new: bool = True) -> None:
-        """Note a write. new: whether it creates the memory; else the next tape finds out whether the memory lasts."""
-        m, before = memory(x), self.before
-        if (kind := self._kind(m)) == UNKNOWN:
-            if before is not None and before.origins.get(m) or not new and (before is None or self.different):
-                self.origins.add(kind := LASTING, m)
-            else:
-                self.origins.make(m)
-        if kind == LASTING:
-            self.state[id(m)] = m
 
     def _kind(self, m: np.ndarray) -> int:
         if self.origins.kind(m) == UNKNOWN and id(m) in self.lent:  # the next call may find another gradient
@@ -215,7 +212,7 @@ class Tape(Listener):
             given = self.unit(f"the VJP of {op.name}", rule, tuple(map(_array, (g, *values))), by_kernels=i is not None)
             if given is NotImplemented and i is not None:  # no kernels compute it: record the ops that it calls
                 return op.rules[0 if op.variadic else i][0](g, *values)
-            return _tensor(given)
+            return repointed(given, wrap)
 
     def effect(self, name: str, function: Callable, arguments: Sequence, writes: Sequence) -> None:
         owner: Any = getattr(function, "__self__", None)
@@ -295,8 +292,3 @@ def _told(x: Any) -> str:
 def _array(x: Any) -> Any:
     """The array of a Tensor, those of a tuple of them; anything else as it is."""
     return tuple(map(_array, x)) if type(x) is tuple else x._data if isinstance(x, Tensor) else x
-
-
-def _tensor(x: Any) -> Any:
-    """The reverse of `_array`."""
-    return [*map(_tensor, x)] if type(x) in (list, tuple) else wrap(x) if isinstance(x, np.ndarray) else x
