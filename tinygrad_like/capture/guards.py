@@ -74,11 +74,13 @@ class Entry(NamedTuple):
         where, key, value, _ = self
         if type(key) is Question:
             return "{}({}) == {}", (key.answer, where, value)
+        if self.get() is not value:  # but equal
+            return "{}()", (self.holds,)
         if type(where) is dict:
             return ("{} not in {}", (key, where)) if value is MISSING else ("{}[{}] is {}", (where, key, value))
-        if type(where) in (weakref.ref, types.FunctionType) and value is not MISSING:
-            return f"{{}}{'()' * (type(where) is weakref.ref)}.{key} is {{}}", (where, value)
-        return "{}()", (self.holds,)
+        if value is MISSING or _has_items(where) or isinstance(where, type):
+            return "{}()", (self.holds,)
+        return f"{{}}{'()' * (type(where) is weakref.ref)}.{key} is {{}}", (where, value)
 
 
 class Guards:
@@ -119,7 +121,7 @@ class Guards:
         if type(entry.key) is not Question:
             if _bindable(entry.where, entry.get()) and holds_only_tensors(entry.value):
                 self.moved = entry
-            self.replaced = not isinstance(entry.value, (*_VALUES, np.ndarray))
+            self.replaced = not isinstance(entry.value, (*_VALUES, np.ndarray, type(MISSING)))
         return False
 
     def changed(self, effects: set[int], written: Iterable[int] = ()) -> tuple[str, list[Entry]]:

@@ -53,11 +53,11 @@ def _owner_of_file(file: str) -> int:
 def owner_of(variables: dict[str, Any], file: str | None = None) -> int:
     """The owner of code with these globals, from this file; an installed package counts as the user's. Code without a
     file is Python's if Python knows its module's origin."""
-    name = str(variables.get("__name__", ""))
-    if file is None or file[:1] == "<":  # generated code, perhaps without a __name__ of its own
-        variables = variables if "__spec__" in variables else vars(sys.modules[name]) if name in sys.modules else {}
-        file = variables.get("__file__")
-    if file is not None:
+    if file is not None and file[:1] != "<":
+        return _owner_of_file(file)
+    name = str(variables.get("__name__", ""))  # which generated code may not have
+    variables = variables if "__spec__" in variables else vars(sys.modules[name]) if name in sys.modules else {}
+    if (file := variables.get("__file__")) is not None:
         return _owner_of_file(file)
     return PYTHON if variables.get("__spec__") is not None and name != "__main__" else USERS
 

@@ -53,7 +53,7 @@ class World(Guards):
         super().__init__()
         self.without = before.without_gradients() if before is not None else {}
         self.trace, self.places, self.unknown, self.effects = trace, places, "", effects
-        self.seen: dict[int, Any] = {}
+        self.seen, self.given = dict[int, Any](), {id(part): part for part in parts_within(arguments)}
         self.ran = {id(code) for code in (*trace.ran, *trace.own)}
         self.names, self.pairs = set[str](), dict[str, set[str]]()
         for code in trace.ran:
@@ -69,7 +69,7 @@ class World(Guards):
         self.found: set[Code] = set()  # the code of functions that were met
         self.follow(function, getattr(function, "__name__", "it"))
         self.follow(Tensor, "Tensor")
-        for value in parts_within(arguments):
+        for value in self.given.values():
             if not isinstance(value, Tensor):  # `structure` compares the parts
                 self.follow(value if parts_of(value) is None else type(value), "an argument")
         for code, globals_ in trace.ran.items():
@@ -83,7 +83,7 @@ class World(Guards):
         self.bind()
         self.known = {id(x) for entry in self.entries for x in entry[::2]} | {*map(id, self.tensors)}
         self.entries.sort(key=lambda entry: type(entry.key) is Question)
-        self.seen, self.trace = {}, None  # type: ignore[assignment]  # they would keep objects alive
+        self.seen, self.given, self.trace = {}, {}, None  # type: ignore[assignment]  # they would keep objects alive
 
     # From one thing to the next ---------------------------------------------------------------------------------------
 
@@ -114,6 +114,10 @@ class World(Guards):
         else:
             self._object(value, name)
 
+    def _held(self, of: Any) -> Any:
+        """An object, held weakly if it is an argument, such as `self`."""
+        return weakref.ref(of) if id(of) in self.given and type(of).__weakrefoffset__ else of
+
     def _refuse(self, why: str) -> None:
         self.unknown = self.unknown or why
 
@@ -132,7 +136,7 @@ class World(Guards):
                 [isinstance(vars(k).get("__getattribute__"), types.FunctionType) for k in kind.__mro__]):
             return self._unknown(value, name)
         else:
-            self.at(_weak(value), "__class__", kind, f"the class of {name}", follow=False)
+            self.at(self._held(value), "__class__", kind, f"the class of {name}", follow=False)
             self._attributes(value, name, OURS in owners)
         self.follow(kind, kind.__name__)
 
@@ -142,7 +146,7 @@ class World(Guards):
         if (own := getattr(value, "__dict__", None)) is not None:
             self.ask(Ask.LENGTH if owner_of_class(kind) == OURS else Ask.PARTS, own, f"the attributes of {name}")
             if not ours:
-                self.at(_weak(value), "__dict__", own, f"the attributes of {name}", follow=False)
+                self.at(self._held(value), "__dict__", own, f"the attributes of {name}", follow=False)
         stepping = "step" in vars(kind) and owner_of_class(kind) == USERS
         self.counted = ours and not stepping and (id(own) in self.effects or any(
             [k.__module__.startswith("optim.") for k in kind.__mro__]))
@@ -300,11 +304,6 @@ def _counts(value: Any) -> bool:
     if type(value) in (list, tuple, dict):
         return all(map(_counts, value.values() if type(value) is dict else value))
     return type(value) in (*_NUMBERS, str) or isinstance(value, np.floating)
-
-
-def _weak(of: Any) -> Any:
-    """A reference that does not keep an object alive, such as the `self` that is passed to a method."""
-    return weakref.ref(of) if type(of).__weakrefoffset__ and owner_of_class(type(of)) != PYTHON else of
 
 
 def _title(of: type) -> str:
