@@ -39,7 +39,7 @@ def loop(filled: Sequence[tuple[np.ndarray, Any]], inside: Set[int] = frozenset(
     if not all([v.dtype in KINDS for v in values]):
         raise KeyError("it has a dtype without code")
     if len(operands) + len(kept) > _LONGEST or any([
-            memory(x) is memory(y) and _view(x) != _view(y) and np.may_share_memory(x, y, _HARD)
+            memory(x) is memory(y) and _view(x) != _view(y) and np.may_share_memory(x, y, _HARD)  # type: ignore
             for x in written for y in (*operands, *written)]):
         raise ValueError("it has too many arrays, or uses elements that it writes at other places")
     return Loop(shape, tuple(operands), tuple(values), kept)
@@ -84,7 +84,7 @@ def _filled(step: Step, kernels: bool) -> list[tuple[np.ndarray, Any]]:
     name, (*inputs, out) = call.kernel.name, call.arguments
     if name == "copy to":  # a loop over an array that lies across would touch a cache line for each number
         return [] if across(inputs[0]) else [(out, inputs[0])]
-    if call.kernel.formula is None:
+    if call.kernel.formula is None:  # as of all kernels that run side by side
         return []
     key, arrays, numbers = call.kernel.formula
     given = *inputs[:arrays], *inputs[3:3 + numbers]
@@ -104,10 +104,9 @@ def joined(steps: Sequence[Step], pinned: set[int], kernels: bool) -> list[Step]
     for i, step in enumerate(steps):
         for key in step.uses()[0]:
             readers[key].add(i)
-    beside = [*[bool(getattr(step.call, "beside", 0)) for step in steps], False]
     made: list[tuple[Step, list, list[int]]] = []  # each with what it fills, and the numbers of the steps in it
     for i, step in enumerate(steps):
-        second = [] if beside[i] or beside[i + 1] else _filled(step, kernels)  # concurrent calls stay as they are
+        second = _filled(step, kernels)
         new, at = (step, second, [i]), len(made)
         reads, writes = [uses.keys() for uses in step.uses()]
         for j in reversed(range(at)) if second else ():

@@ -95,7 +95,7 @@ def _loops(step: Step) -> list[Step]:
 
 def _kernels(step: Step, tape: Tape) -> list[Step]:
     """The kernels for larger arrays, if there are any that can do the step; and copies to the step's outputs."""
-    if not step.outputs or step.changes:
+    if step.function is None or not step.outputs or step.changes:
         return []
     try:
         for _ in range(2):  # the second time, the kernels' cached constants are known

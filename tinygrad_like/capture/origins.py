@@ -1,35 +1,26 @@
-"""Where the memory comes from that a tape meets, what stands for it on the tape, and what it was computed from.
+"""Where the memory comes from that a tape meets, and what stands for it on the tape.
 
 An array that a tape holds would live until the tape is replayed: recording would take as much memory as all arrays of a
 step together, few of which are alive at one time. So in place of the memory that a step has made, a tape holds a
 stand-in: as many bytes on untouched pages, which take no physical memory.
-
-    F.nll_loss(out[train_mask], labels[train_mask])
-
-Here the number of rows depends on the values of the mask. Python may read these if they depend only on what was there
-when the call began and does not change, such as an argument, a buffer, or `edge_type == 2` of one. The program is then
-valid only for calls that start with the same values, which are compared before each replay.
 """
 
 from __future__ import annotations
 
 import mmap
 import weakref
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ..dtypes import memory
 from ..kernels.views import address
-from .instructions import Step
 from .plan import BYTE, LINE, shown
 
 # The origin of memory: not known; an input; from before the call; a step of the tape; what kernels write only after an
 # error; the gradient of a leaf that the function adds to.
 UNKNOWN, INPUT, LASTING, MADE, FLAG, GRADIENT = range(6)
 _PAGES = 2**26  # bytes of pages that are mapped at once
-_MOST = 2**20  # bytes that are compared before each replay
 
 
 class Origin(NamedTuple):
@@ -72,22 +63,3 @@ class Origins:
         """An array as steps have it: on the stand-in for its memory, if there is one."""
         found = self.get(m := memory(x))
         return x if found is None or found.stand_in is None else shown(x, found.stand_in, address(m))
-
-    def release(self) -> None:
-        """Forget what belongs to one call."""
-        self.table = {key: origin for key, origin in self.table.items() if origin.kind not in (INPUT, MADE)}
-
-
-def sources(origins: Origins, steps: Sequence[Step], x: np.ndarray) -> dict[int, np.ndarray] | None:
-    """The memory, unchanged so far, that steps computed an array from; None if it depends on anything else."""
-    needed, written = {id(memory(x)): memory(x)}, set[int]()
-    for step in reversed(steps):
-        read, writes = step.uses()
-        written.update(writes)
-        if not writes.keys().isdisjoint(needed):
-            if step.changes:
-                return None  # its result depends on more than it reads
-            needed.update(read)
-    found = {key: m for key, m in needed.items() if origins.kind(m) != MADE}
-    known = all([key not in written and origins.kind(m) in (INPUT, LASTING) for key, m in found.items()])
-    return found if known and sum([m.nbytes for m in found.values()]) <= _MOST else None

@@ -44,7 +44,7 @@ def in_bytes(x: np.ndarray) -> np.ndarray:
     return x.ravel(order="K").view(BYTE)
 
 
-def repointed(value: Any, moved: Callable[[np.ndarray], np.ndarray]) -> Any:
+def repointed(value: Any, moved: Callable[[np.ndarray], Any]) -> Any:
     """A step, or a part of one, on other arrays: moved(x) in place of each x."""
     kind = type(value)
     if isinstance(value, np.ndarray):

@@ -30,9 +30,11 @@ from ..kernels import program
 from ..kernels.checks import Check
 from ..kernels.program import Copy
 from .instructions import Step, as_arrays
-from .origins import FLAG, GRADIENT, INPUT, LASTING, UNKNOWN, Origins, sources
+from .origins import FLAG, GRADIENT, INPUT, LASTING, MADE, UNKNOWN, Origins
 from .plan import repointed
 from .trace import unwatched
+
+_MOST = 2**20  # bytes that Python may look at
 
 
 class Tape(Listener):
@@ -66,7 +68,6 @@ class Tape(Listener):
         self.why = ""  # the reason for the last of these
 
     def __enter__(self) -> Tape:
-        program.stop_trace()  # Ctrl-C may have left one: only one tape is open at a time
         try:
             program.start_trace(self.calls)
             return super().__enter__()
@@ -86,7 +87,8 @@ class Tape(Listener):
 
     def release(self) -> None:
         """Drop the steps, and all arrays but those that last, with which another tape is compared."""
-        self.origins.release()
+        table = self.origins.table
+        self.origins.table = {key: origin for key, origin in table.items() if origin.kind not in (INPUT, MADE)}
         self.accumulated = {key: (leaf, None) for key, (leaf, _) in self.accumulated.items()}
         self.steps, self.calls, self.inputs, self.before, self.seen, self.gradients = [], [], [], None, {}, {}
 
@@ -179,7 +181,7 @@ class Tape(Listener):
 
     def _kind(self, m: np.ndarray) -> int:
         if self.origins.kind(m) == UNKNOWN and id(m) in self.lent:  # the next call may find another gradient
-            self.on_gradient(self.lent.pop(id(m)))
+            self.note_gradient(self.lent.pop(id(m)))
         return self.origins.kind(m)
 
     def _suffices(self, steps: Sequence[Step], outputs: Sequence[np.ndarray]) -> bool:
@@ -228,13 +230,14 @@ class Tape(Listener):
             vars(o), *getattr(getattr(o, "optimizer", o), "param_groups", ()))]
 
     def hold(self, x: Any, why: str, remedy: str, outside: bool = False) -> bool:
-        """Whether to make the program for just these values of a Tensor or array. outside: only if they depend on no
-        argument. why, remedy: reported if they differ each time."""
+        """Whether to make the program for just these values, such as those of the mask in `out[mask]`: they may depend
+        only on what was there before the call and does not change, which is compared before each replay. outside: and
+        on no argument. why, remedy: reported if it differs in each call."""
         if not self.inside:  # else the calls belong to the op that looks
             self.flush()
         if isinstance(x, Tensor):
             self.know(x := x._data)
-        found = sources(self.origins, self.steps, self.origins.noted(x))
+        found = self._sources(self.origins.noted(x))
         if found is None or outside and not found.keys().isdisjoint(self.input_of):
             return False
         self.why = f"{why}, which are others in each call, at {user_line()}; {remedy}"
@@ -243,7 +246,19 @@ class Tape(Listener):
             self.grounds += on or [(m, m.tobytes())]
         return True
 
-    on_looked_at = hold
+    def _sources(self, x: np.ndarray) -> dict[int, np.ndarray] | None:
+        """The memory, unchanged so far, that an array was computed from; None if it depends on anything else."""
+        needed, written = {id(memory(x)): memory(x)}, set[int]()
+        for step in reversed(self.steps):
+            read, writes = step.uses()
+            written.update(writes)
+            if not writes.keys().isdisjoint(needed):
+                if step.changes:
+                    return None  # its result depends on more than it reads
+                needed.update(read)
+        found = {key: m for key, m in needed.items() if self.origins.kind(m) != MADE}
+        known = all([key not in written and self.origins.kind(m) in (INPUT, LASTING) for key, m in found.items()])
+        return found if known and sum([m.nbytes for m in found.values()]) <= _MOST else None
 
     def same(self, inputs: Sequence[Tensor]) -> bool:
         """Whether a call with these inputs starts with the same values that Python looked at."""
@@ -255,19 +270,18 @@ class Tape(Listener):
             self.end(what, remedy)
 
     def tell(self, event: str, *about: Any) -> Any:
-        return getattr(self, "on_" + event.replace(" ", "_"))(*about)
+        events = {"looked at": "hold", "varies": "end", "set data": "set_data", "gradient": "note_gradient"}
+        return getattr(self, events[event])(*about)
 
     def end(self, what: str, remedy: str) -> None:
         """Note that no program can repeat the function; from now on it runs without capture."""
         self.trouble = self.trouble or f"{what}, at {user_line()}; {remedy}"
 
-    on_varies = end
-
-    def on_set_data(self, x: Any) -> None:
+    def set_data(self, x: Any) -> None:
         if not self.inside:
             self.end("data is set to another array", "change it in place, as x.data -= ... and x.data.copy_(...) do")
 
-    def on_gradient(self, leaf: Any) -> None:
+    def note_gradient(self, leaf: Any) -> None:
         """Note that a Tensor's gradient is set, added to, used or changed."""
         self.leaves[id(leaf)] = leaf
         if (grad := leaf._grad) is None:
