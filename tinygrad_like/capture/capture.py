@@ -192,7 +192,7 @@ class capture:
                         "different in each call; pass changing numbers as Tensors")
         moved = [kind.world.moved for kind in kinds if kind.world and kind.world.moved]
         self.places |= {(id(place.where), place.key): place for place in moved}
-        kinds[:] = [kind for kind in kinds if kind.world is None or not (kind.world.replaced or kind.world.moved)]
+        kinds[:] = [kind for kind in kinds if kind.world is None or not kind.world.replaced]
         return ""
 
     # Replaying --------------------------------------------------------------------------------------------------------

@@ -228,12 +228,3 @@ def get(where: Any, key: Any) -> Any:
         return where[key] if _has_items(where) else getattr(where() if type(where) is weakref.ref else where, key)
     except (AttributeError, LookupError, ValueError):
         return MISSING
-
-
-def attributes_of(value: Any) -> list[tuple[Any, str, Any]]:
-    """The owners, names and values of an object's attributes, from its dict and its slots."""
-    own = getattr(value, "__dict__", {})
-    slots = {name for k in type(value).__mro__ if "__slots__" in vars(k)
-             for name, x in vars(k).items() if type(x) is types.MemberDescriptorType}
-    return [*[(own, key, part) for key, part in own.items()], *[(value, slot, get(value, slot)) for slot in slots]]
-

@@ -28,10 +28,7 @@ class Same:
 
     def __init__(self, value: Any):
         self.at = id(value)
-        try:
-            self.get: Callable[[], Any] = weakref.ref(value)
-        except TypeError:
-            self.get = lambda: value
+        self.get: Callable[[], Any] = weakref.ref(value) if type(value).__weakrefoffset__ else lambda: value
 
     def __hash__(self) -> int:
         return self.at

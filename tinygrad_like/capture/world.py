@@ -24,7 +24,7 @@ from ..core.tensor import Tensor
 from ..dtypes import memory
 from ..random import Generator
 from .capture import capture
-from .guards import MISSING, Ask, Entry, Guards, Question, attributes_of, get
+from .guards import MISSING, Ask, Entry, Guards, Question, get
 from .pytree import FIELDS, PLAIN, holds_only_tensors, parts_of, parts_within, tensors_in
 from .trace import OURS, PYTHON, USERS, Code, Trace, names_in, owner_of, owner_of_class, pure
 
@@ -150,7 +150,10 @@ class World(Guards):
         stepping = "step" in vars(kind) and owner_of_class(kind) == USERS
         self.counted = ours and not stepping and (id(own) in self.effects or any(
             [k.__module__.startswith("optim.") for k in kind.__mro__]))
-        for where, key, part in attributes_of(value):
+        slots = {slot for k in kind.__mro__ if "__slots__" in vars(k) for slot, x in vars(k).items()
+                 if type(x) is types.MemberDescriptorType}
+        for where, key in [*[(own, key) for key in own or ()], *[(value, slot) for slot in slots]]:
+            part = get(where, key)
             if key in self.names or ours and not (self.counted and _counts(part)) or isinstance(value, Enum) or (
                     where is own and getattr(kind, "__getattr__", None)):
                 self.at(where, key, part, f"{name}.{key}", known=ours and key not in self.names)
