@@ -346,6 +346,105 @@ def test_a_program_is_audited_even_if_its_first_audits_raise():
         assert [round(f(x, good).item(), 3) for _ in range(3)] == [8.813, 16.813, 32.813]
 
 
+def test_the_gradient_of_an_argument_is_that_of_this_call():
+    layer = nn.Linear(4, 2)
+
+    def step(x):
+        layer(x).pow(2).sum().backward()
+        return x.grad
+
+    captured, given = capture(step), [Tensor.randn(3, 4) for _ in range(8)]
+    for x in given:
+        expected, got = [f(x.clone().requires_grad_()) for f in (step, captured)]
+        np.testing.assert_array_equal(got.numpy(), expected.numpy())
+    assert captured.programs
+
+
+def test_a_rate_that_is_read_after_its_schedules_step_is_not_captured():
+    p = nn.Parameter(np.ones(1, "f"))
+    o = optim.SGD([p], lr=0.1)
+    schedule = optim.lr_scheduler.StepLR(o, 5)
+
+    @capture
+    def step():
+        o.zero_grad()
+        p.square().sum().backward()
+        o.step()
+        schedule.step()
+        return o.param_groups[0]["lr"]
+
+    with pytest.warns(UserWarning, match="which a schedule changes in the same call"):
+        np.testing.assert_allclose([step() for _ in range(7)], [0.1] * 4 + [0.01] * 3)
+
+
+def test_captured_functions_in_captured_functions_share_gradients():
+    model = nn.Linear(4, 2)
+    o = optim.SGD(model.parameters(), lr=0.01)
+
+    @capture
+    def inner(x):
+        loss = model(x).pow(2).sum()
+        o.zero_grad()
+        loss.backward()
+        o.step()
+        return loss
+
+    step = capture(lambda x: inner(x))
+    for _ in range(20):
+        step(Tensor.randn(3, 4))
+        assert model.weight.grad.abs().sum().item() > 0
+    assert step.programs and not step.gave_up and not inner.gave_up
+
+
+def test_errors_that_the_function_catches_are_caught_in_a_replay():
+    @capture
+    def step(a):
+        for jitter in (0.0, 1.0, 10.0):
+            try:
+                return (a + Tensor.eye(3) * jitter).cholesky()
+            except ValueError:
+                pass
+
+    for sign in (1, 1, 1, 1, 1, -1, 1, -1, -1, -1):
+        np.testing.assert_allclose(step(sign * Tensor.eye(3)).numpy(), np.eye(3) * (1 if sign > 0 else 3), rtol=1e-6)
+    assert step.programs
+
+
+def test_models_are_trained_in_threads_at_the_same_time():
+    """Each function finds both models by its variables, and sees gradients change that it has not changed."""
+    def steps(decorate):
+        tg.manual_seed(0)
+        models = [nn.Linear(4, 2), nn.Linear(4, 2)]
+        optimizers = [optim.SGD(m.parameters(), lr=0.1) for m in models]
+
+        def made(j):
+            def step(x):
+                loss = models[j](x).pow(2).sum()
+                optimizers[j].zero_grad()
+                loss.backward()
+                optimizers[j].step()
+                return loss
+
+            return decorate(step)
+
+        return models, [made(0), made(1)]
+
+    for _ in range(20):
+        (models, functions), (others, plain_ones) = steps(capture), steps(lambda f: f)
+        for _ in range(10):
+            x = Tensor.randn(3, 4)
+            threads = [threading.Thread(target=f, args=(x,)) for f in functions]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+            for f in plain_ones:
+                f(x)
+            for a, b in zip(models, others, strict=True):
+                np.testing.assert_allclose(a.weight.detach().numpy(), b.weight.detach().numpy(), rtol=1e-5)
+                np.testing.assert_allclose(a.weight.grad.numpy(), b.weight.grad.numpy(), rtol=1e-4, atol=1e-7)
+
+
 def test_too_many_kinds_of_calls_end_in_a_warning():
     f = capture(lambda x: x * 2)
     with pytest.warns(UserWarning, match="shapes, dtypes or other arguments"):

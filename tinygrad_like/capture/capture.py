@@ -204,8 +204,11 @@ class capture:
         if kind.make is not None or kind.replays & kind.replays - 1 == 0:
             from .recording import audit
 
-            return audit(self, kind, program, inputs, args, options)
-        returned, bound = program(inputs)
+            with eager():  # other captured functions in it would put gradients on memory of their own
+                return audit(self, kind, program, inputs, args, options)
+        if (results := program(inputs)) is None:
+            return self.function(*args, **options)
+        returned, bound = results
         if bound:
             for place, value in zip(world.bound, bound, strict=True):
                 place.put(value)

@@ -45,8 +45,10 @@ class Program:
         self.names: list[str] = []  # of places that it binds
         self.rejected = ""  # the difference of faster code, if it gave other numbers
         self.source: dict[int, tuple[str, Any]] = {id(t): ("outside", t) for t in outside}
-        self.source |= {id(leaf.grad): ("gradient", leaf) for leaf in tape.leaves.values() if leaf.grad is not None}
-        self.source |= {id(x): ("input", i) for i, x in reversed([*enumerate(inputs)])}
+        input_of = {id(x): i for i, x in reversed([*enumerate(inputs)])}
+        self.source |= {id(leaf.grad): ("gradient", input_of.get(key, leaf)) for key, leaf in tape.leaves.items()
+                        if leaf.grad is not None}
+        self.source |= {key: ("input", i) for key, i in input_of.items()}
         arrays = [*tape.gradients.values()]
         lasting = {*tape.input_of, *[id(memory(x)) for x in (*[t._data for t in outside], *arrays)]}
         for t in tensors_in(result):
@@ -73,7 +75,7 @@ class Program:
         self.instead: dict[int, Any] = {}  # Tensors of the result, and memory of several, by what they stand for
         self.result = rebuilt(result, self._standin)
         del self.instead, self.blocks
-        self._plan_gradients({id(x): i for i, x in enumerate(inputs)}, {id(t) for t in outside})
+        self._plan_gradients(input_of, {id(t) for t in outside})
         self.arrays = [self.grads[j][1]._data for j in self.owned]
         runs = groupby(steps, lambda step: step.call is None)
         self.parts = [part for python, run in runs for part in (run if python else [Calls(run)])]
@@ -98,7 +100,7 @@ class Program:
                 continue
             kind, of = self.source.get(id(grad), ("", None))
             if kind == "gradient" and id(grad) not in known:
-                if of is not leaf:
+                if of is not input_of.get(key, leaf):
                     raise Refused("it gives a Tensor the gradient of another one; clone() it")
                 self.owned.append(len(self.grads))
                 if key not in input_of and key not in tape.accumulated:
@@ -162,6 +164,8 @@ class Program:
         return held <= self.held and views <= self.views
 
     def __call__(self, tensors: Sequence[Tensor]) -> Any:
+        """The function's result, and the values it binds to places; None if an error stopped it before it changed
+        anything, so that Python may run the call."""
         given = self.given(tensors)
         for k in self.needed:
             self.inputs[k][...] = given[k]._data
@@ -174,7 +178,12 @@ class Program:
                 else:  # without a call, which takes longer
                     cell[0] = now
         self._keep_gradients()
-        self.replay()
+        try:
+            self.replay()
+        except Exception:
+            if self._stopped_late():
+                raise
+            return None
         for k in self.changed:
             given[k]._data[...] = self.inputs[k]
             given[k].touch()
@@ -209,7 +218,8 @@ class Program:
     def _copy(self, tensors: Sequence[Tensor], made: dict[int, Any], t: Tensor) -> Tensor:
         kind, of = self.standins[id(t)]
         if kind != "made":
-            return tensors[of] if kind == "input" else of.grad if kind == "gradient" else of
+            found: Any = tensors[of] if type(of) is int else of
+            return found.grad if kind == "gradient" else found
         if (new := made.get(id(t))) is None:
             x = t._data
             if of is None:
@@ -224,8 +234,17 @@ class Program:
         return new
 
     def replay(self) -> None:
-        for part in self.parts:
-            part.run()
+        for self.part in self.parts:
+            self.part.run()
+
+    def _stopped_late(self) -> bool:
+        """Whether the replay that an error has just stopped had changed anything that lasts."""
+        at = self.parts.index(self.part)
+        steps = [step for part in self.parts[:at] for step in getattr(part, "steps", [part])]
+        steps += self.part.steps[:self.part.done] if isinstance(self.part, Calls) else []
+        return any([step.name != "numbers of an optimizer" and (
+            not self.tape.state.keys().isdisjoint(step.uses()[1])
+            or id(getattr(step.function, "__self__", None)) in self.tape.effects) for step in steps])
 
     # Auditing it ----------------------------------------------------------------------------------------------------
 
@@ -252,7 +271,8 @@ class Program:
     @without_interrupts()  # between the two states there is neither
     def differs(self, before: Saved, result: Any, given: Sequence[Any]) -> str:
         """Replay the call that Python has just run, from the state before it. Returns the first difference, or nothing;
-        ROUNDING if steps were fused and no number differs by more. Keeps the state that Python has left."""
+        ROUNDING if steps were fused and no number differs by more, or if an error stopped it early. Keeps the state that
+        Python has left."""
         moving: list[Any] = [self.grads[j][0]._grad for j in self.shared]
         if len({*map(id, moving)}) < len(moving) or any([
                 t is None or t._data.shape != self.grads[j][1]._data.shape or t.dtype is not self.grads[j][1].dtype
@@ -273,11 +293,11 @@ class Program:
         before.restore()
         for k in self.needed:
             self.inputs[k][...] = given[k]._data
-        wrong = ""
+        wrong, stopped = "", False
         try:
             self.replay()
         except Exception as error:
-            wrong = str(error) or repr(error)
+            wrong, stopped = str(error) or repr(error), not (isinstance(error, Refused) or self._stopped_late())
         wrong = wrong or after.other_number()
         mine = [*before.arrays[:count - len(self.changed)], *[self.inputs[k] for k in self.changed], *moved]
         found = after.compared(mine, self.scales)
@@ -289,7 +309,7 @@ class Program:
         found += [(apart(x, getattr(t, "_data", _NOTHING), self.scales, n), f"a {what} of shape {x.shape}")
                   for n, (what, x, t) in enumerate(pairs, len(found))]
         wrong = wrong or next((what for how, what in found if how > (ROUNDED if self.fuse else SAME)), "")
-        return wrong or (ROUNDING if any([how > SAME for how, _ in found]) else "")
+        return ROUNDING if stopped or not wrong and any([how > SAME for how, _ in found]) else wrong
 
     def described(self) -> str:
         """A program's parts: calls, memory, and steps that stayed Python."""
@@ -345,9 +365,9 @@ class Calls:
         self.address = self.records.ctypes.data
 
     def run(self) -> None:
-        done = run_records(self.address, self.offsets)
-        if done != len(self.steps):
-            step = self.steps[done]
+        self.done = run_records(self.address, self.offsets)
+        if self.done != len(self.steps):
+            step = self.steps[self.done]
             if step.function is not None:
                 step.function(*step.arguments)  # which raises
             raise step.call.misfit()

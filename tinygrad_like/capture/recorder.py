@@ -270,7 +270,8 @@ class Tape(Listener):
             self.end(what, remedy)
 
     def tell(self, event: str, *about: Any) -> Any:
-        events = {"looked at": "hold", "varies": "end", "set data": "set_data", "gradient": "note_gradient"}
+        events = {"looked at": "hold", "varies": "end", "set data": "set_data", "gradient": "note_gradient",
+                  "new gradient": "note_leaf"}
         return getattr(self, events[event])(*about)
 
     def end(self, what: str, remedy: str) -> None:
@@ -281,8 +282,12 @@ class Tape(Listener):
         if not self.inside:
             self.end("data is set to another array", "change it in place, as x.data -= ... and x.data.copy_(...) do")
 
+    def note_leaf(self, leaf: Any) -> None:
+        """Note that a Tensor gets another gradient, or none."""
+        self.leaves[id(leaf)] = leaf
+
     def note_gradient(self, leaf: Any) -> None:
-        """Note that a Tensor's gradient is set, added to, used or changed."""
+        """Note that a Tensor's gradient is added to, used or changed."""
         self.leaves[id(leaf)] = leaf
         if (grad := leaf._grad) is None:
             return

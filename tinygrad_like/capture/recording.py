@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Set
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
@@ -34,9 +33,8 @@ def record(self: capture, kind: Kind, found: list[Any], args: tuple, options: di
     inputs = tensors if world is None else kind.watch(world, found)
     given, parts = [(t, _marks(t)) for t in tensors], parts_within(watched)
     apart = [] if kind.tape is None or kind.wrote else _apart(inputs)
-    gradients = [(t, t._grad is not None and weakref.ref(t._grad))
-                 for t in [*(world.tensors if world else ()), *inputs]]
-    tape = Tape([t._data for t in inputs], kind.tape, world.memories() if world else None, [t for t, _ in gradients])
+    outside = {id(t): t for t in [*(world.tensors if world else ()), *inputs]}
+    tape = Tape([t._data for t in inputs], kind.tape, world.memories() if world else None, outside.values())
     try:
         with tape, self.trace.on():
             result = self.function(*args, **options)
@@ -44,9 +42,6 @@ def record(self: capture, kind: Kind, found: list[Any], args: tuple, options: di
         for t, array in apart:
             t._data = array
     kind.wrote = any([id(memory(x)) in tape.input_of for step in tape.steps for x in step.writes()])
-    tape.leaves.update((id(t), t) for t, grad in gradients if (grad() if grad else None) is not t._grad
-                       or grad and grad() is None)
-    outside = {id(t) for t, _ in gradients}
     tape.leaves = {key: t for key, t in tape.leaves.items() if key in outside or not (
         id(memory(t._data)) in tape.seen or tape.origins.kind(t._data) in (INPUT, MADE))}
     tape.gradients = {key: tape.origins.noted(t._grad._data) for key, t in tape.leaves.items() if t._grad is not None}
@@ -64,6 +59,10 @@ def record(self: capture, kind: Kind, found: list[Any], args: tuple, options: di
             self.changed.add(what)
         elif world is not None and world.unknown:
             raise Refused(world.unknown)
+        groups = {id(g) for o in tape.effects.values() if hasattr(o, "optimizer") for g in o.optimizer.param_groups}
+        for entry in world.entries if world is not None else ():
+            if id(entry.where) in groups and entry.key in world.names:  # type: ignore[union-attr]
+                raise Refused(f"it reads {entry.name}, which a schedule changes in the same call; read it outside")
         different = "" if kind.tape is None else tape.different or (
             "it changes other arrays in each call" if tape.state.keys() - kind.tape.state.keys() - {
                 id(memory(grad._data)) for _, grad in tape.accumulated.values()} else "")

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..core.basics import basics
 from ..core.graph import Node, mode, setting, tick, walk
-from ..core.listener import effect
+from ..core.listener import effect, tell
 from ..core.tensor import Tensor, _adding, wrap
 
 
@@ -46,6 +46,7 @@ def _set_grad(x: Tensor, gradient: Tensor | None) -> None:
         if gradient._data.shape != x._data.shape or gradient.dtype is not x.dtype:
             raise RuntimeError(f"grad: a gradient must be {x.dtype} {x.shape} like its Tensor, got "
                                f"{gradient.dtype} {gradient.shape}; cast or reshape it, or change .data first")
+    tell("new gradient", x)
     x._grad = gradient
 
 
@@ -53,10 +54,10 @@ class Gradients:
     """The part of Tensor for gradients and hooks."""
 
     grad: Tensor | None = property(operator.attrgetter("_grad"), _set_grad,  # type: ignore[assignment]
-                                   lambda self: self.__dict__.pop("_grad", None))
+                                   lambda self: _set_grad(self, None))
 
     def zero_grad(self: Any) -> None:
-        self._grad = None
+        self.grad = None
 
     def gradient(self: Any, *targets: Tensor, gradient: Any = None, create_graph: bool = False,
                  retain_graph: bool | None = None, materialize_grads: bool = False) -> list[Tensor]:
@@ -156,9 +157,9 @@ def zero_gradient(x: Tensor, set_to_none: bool) -> None:
     """Clear a Tensor's gradient, or set it to zeros in place, if it has one."""
     grad = x._grad
     if set_to_none or grad is None:
-        x._grad = None
+        x.grad = None
     elif grad.node is not None or not grad._data.flags.writeable:
-        x._grad = wrap(np.zeros(x.shape, x.dtype))
+        x.grad = wrap(np.zeros(x.shape, x.dtype))
     else:
         if mode.listener is not None:
             mode.listener.tell("gradient", x)
