@@ -995,4 +995,4 @@ def test_gradients_that_are_kept_survive_audits():
         before = kept.numpy().copy()
         step(Tensor.randn(8, 600))
         np.testing.assert_array_equal(kept.numpy(), before)
-    assert step.programs[0].own[0].nbytes > 2**20
+    assert step.programs[0].arena.nbytes > 2**20

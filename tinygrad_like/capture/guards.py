@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.tensor import Tensor
-from ..dtypes import memory
 from ..transforms.codegen import define
-from .pytree import holds_only_tensors, tensors_in
+from .pytree import holds_only_tensors
 
 MISSING: Any = type("MISSING", (), {"__repr__": lambda self: "nothing"})()
 _VALUES = (int, float, bool, str, bytes, complex, type(None), np.generic, np.dtype)
@@ -160,10 +159,6 @@ class Guards:
         self.quick, self.entries = None, [entry for entry in self.entries if not (
             entry.key is Ask.WITHOUT_GRADIENT and entry.value is False and id(entry.where) in known)]
 
-    def memories(self) -> dict[int, np.ndarray]:
-        """The memory of all Tensors, and of those in places that each call binds again, by id."""
-        found = [t._data for t in (*self.tensors, *[t for place in self.bound for t in tensors_in(place.get())])]
-        return {id(m): m for m in map(memory, found)}
 
     def _in_one_expression(self) -> Callable[[], bool]:
         """Code that tests whether all is as it is now. Classes are compared by version, and what small objects hold by

@@ -68,7 +68,7 @@ def repointed(value: Any, moved: Callable[[np.ndarray], Any]) -> Any:
 
 
 def placed(steps: Sequence[Step], pinned: set[int], kept: set[int],
-           inputs: Iterable[np.ndarray]) -> tuple[list[Step], list[np.ndarray], Callable]:
+           inputs: Iterable[np.ndarray]) -> tuple[list[Step], np.ndarray, Callable]:
     """The steps in an arena, which has all buffers that are not pinned, and room for each input; the arena; and the
     function from old arrays to new ones. Inputs and the buffers `kept` live all the time. Pinned memory stays."""
     now, written = -1, set[int]()
@@ -103,7 +103,7 @@ def placed(steps: Sequence[Step], pinned: set[int], kept: set[int],
         except ValueError:
             raise Refused("it reads more of an argument's memory than the argument shows; pass a clone()") from None
 
-    return [repointed(step, moved) for step in steps], [arena], moved
+    return [repointed(step, moved) for step in steps], arena, moved
 
 
 def _offsets(blocks: dict[int, list[int]]) -> tuple[dict[int, int], int]:

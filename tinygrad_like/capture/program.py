@@ -50,7 +50,8 @@ class Program:
                         if leaf.grad is not None}
         self.source |= {key: ("input", i) for key, i in input_of.items()}
         arrays = [*tape.gradients.values()]
-        lasting = {*tape.input_of, *[id(memory(x)) for x in (*[t._data for t in outside], *arrays)]}
+        there = {id(memory(t._data)) for t in outside}
+        lasting = {*tape.input_of, *there, *map(id, map(memory, arrays))}
         for t in tensors_in(result):
             if id(t) not in self.source and t.requires_grad and t.node is not None and alive(t.node):
                 raise Refused("its result stands on a graph, for which backward may be called outside; return its "
@@ -60,17 +61,20 @@ class Program:
             if id(t) not in self.source and (t._grad is not None or t._hooks or type(t) is not Tensor):
                 raise Refused("its result has a gradient, hooks or a class of its own; return its detach()")
         changed = {key for step in tape.steps for key in step.uses()[1]}
-        self.added = [leaf for leaf, _ in tape.accumulated.values()]  # whose gradients it reads or adds to
+        self.added = {key: leaf for key, (leaf, _) in tape.accumulated.items()}  # whose gradients it reads or adds to
         given = [*tape.inputs, *[grad._data for _, grad in tape.accumulated.values()]]
         self.changed = [i for i, x in enumerate(given) if id(memory(x)) in changed]
         self.places = len({id(memory(x)) for x in given})  # leaves may share a gradient
-        self.written = changed & {id(memory(t._data)) for t in outside}  # of Tensors from outside
+        self.written = changed & there  # of Tensors from outside
         self.touched = [t for t in {id(t): t for t in (*outside, *tape.leaves.values())}.values()
                         if id(memory(t._data)) in changed]
         steps = self._planned(given, [*[tape.origins.noted(t._data) for t in tensors_in(result)], *arrays])
         self.inputs = [*map(self.moved, given)]
-        if any([self.source.get(id(leaf), ("",))[0] == "input" for leaf in self.added]):
+        if not self.added.keys().isdisjoint(input_of):
             raise Refused("it adds to the gradient of an argument; set that to None before")
+        if not there.isdisjoint(map(id, map(memory, given[len(tape.inputs):]))):
+            raise Refused("it changes a gradient that is found elsewhere too; set it to None before backward, or keep "
+                          "a clone() of it")
         self.blocks = Counter([id(memory(t._data)) for t in {id(t): t for t in tensors_in(result)}.values()])
         self.instead: dict[int, Any] = {}  # Tensors of the result, and memory of several, by what they stand for
         self.result = rebuilt(result, self._standin)
@@ -139,7 +143,7 @@ class Program:
         self.needed = [i for i, x in enumerate(given) if id(memory(x)) in used]
         self.bytes = sum([m.nbytes for key, m in written.items() if key not in pinned] + [x.nbytes for x in given])
         steps = joined(steps, pinned | kept, self.fuse)
-        steps, self.own, moved = placed(steps, pinned, kept, given)
+        steps, self.arena, moved = placed(steps, pinned, kept, given)
         self.moved = lambda x: moved(tape.origins.noted(x))
         return steps
 
@@ -147,7 +151,7 @@ class Program:
 
     def given(self, tensors: Sequence[Tensor]) -> Sequence[Any]:
         """The Tensors of a call, and the gradients that it reads or adds to."""
-        return [*tensors, *[leaf.grad for leaf in self.added]] if self.added else tensors
+        return [*tensors, *[leaf.grad for leaf in self.added.values()]] if self.added else tensors
 
     def suits(self, tensors: Sequence[Tensor]) -> bool:
         """Whether it may be replayed: no Tensor is on memory that a call changes, and no view of the last call's
@@ -159,7 +163,7 @@ class Program:
                     return False
         if self.changed and len({id(memory(t._data)) for t in self.given(tensors)}) != self.places:
             return False
-        held, views = getrefcount(self.own[0]), sum(map(getrefcount, self.arrays))
+        held, views = getrefcount(self.arena), sum(map(getrefcount, self.arrays))
         self.held, self.views = self.held or held, self.views or views  # before its first replay, there are no others
         return held <= self.held and views <= self.views
 
@@ -205,7 +209,7 @@ class Program:
             elif i is not None:
                 leaf._grad = tensors[i]
             else:  # the next call may read it before it sets another one
-                read = grad is not None and id(leaf) in self.tape.accumulated
+                read = grad is not None and id(leaf) in self.added
                 leaf._grad = wrap(grad._data.copy()) if read else grad
 
     def copied(self, tensors: Sequence[Tensor]) -> Any:
@@ -234,8 +238,9 @@ class Program:
         return new
 
     def replay(self) -> None:
-        for self.part in self.parts:
-            self.part.run()
+        for part in self.parts:
+            self.part = part
+            part.run()
 
     def _stopped_late(self) -> bool:
         """Whether the replay that an error has just stopped had changed anything that lasts."""
@@ -255,10 +260,8 @@ class Program:
         self._keep_gradients()
         held = [j for j in self.owned if self.grads[j][0]._grad is self.grads[j][1]]
         kept = Saved([self.grads[j][1]._data for j in held])
-        for x in self.own:
-            base = getattr(memory(x).base, "obj", None)
-            if isinstance(base, mmap.mmap):
-                base.madvise(mmap.MADV_DONTNEED)
+        if isinstance(pages := getattr(memory(self.arena).base, "obj", None), mmap.mmap):
+            pages.madvise(mmap.MADV_DONTNEED)
         for n, j in enumerate(held):
             leaf, grad, i, k = self.grads[j]
             self.grads[j] = leaf, wrap(grad._data), i, k
@@ -271,8 +274,8 @@ class Program:
     @without_interrupts()  # between the two states there is neither
     def differs(self, before: Saved, result: Any, given: Sequence[Any]) -> str:
         """Replay the call that Python has just run, from the state before it. Returns the first difference, or nothing;
-        ROUNDING if steps were fused and no number differs by more, or if an error stopped it early. Keeps the state that
-        Python has left."""
+        ROUNDING if steps were fused and no number differs by more, or if an error stopped it early. Keeps the state
+        that Python has left."""
         moving: list[Any] = [self.grads[j][0]._grad for j in self.shared]
         if len({*map(id, moving)}) < len(moving) or any([
                 t is None or t._data.shape != self.grads[j][1]._data.shape or t.dtype is not self.grads[j][1].dtype
@@ -286,10 +289,9 @@ class Program:
             leaf, grad, i, k = self.grads[j]
             t._data, self.grads[j] = grad._data, (leaf, t, i, k)
         after.arrays[count:] = moved = [t._data for t in moving]
-        give_back(sum([x.nbytes for x in self.own]))  # memory that Python has freed makes room for the program
+        give_back(self.arena.nbytes)  # memory that Python has freed makes room for the program
         if not self.scales:  # it was never replayed
-            for m in self.own:
-                in_bytes(m)[...] = 255  # NaN, and -1
+            in_bytes(self.arena)[...] = 255  # NaN, and -1
         before.restore()
         for k in self.needed:
             self.inputs[k][...] = given[k]._data
@@ -318,7 +320,7 @@ class Program:
         python = [step for step in steps if step.call is None]
         kinds = ", ".join([f"{x.dtype} {x.shape}" for x in self.inputs])
         lines = [f"({kinds}), {len(steps) - loops - len(python)} calls of kernels, {loops} loops, "
-                 f"{len(python)} steps in Python; {_size(self.own[0].nbytes)} in one arena "
+                 f"{len(python)} steps in Python; {_size(self.arena.nbytes)} in one arena "
                  f"in place of {_size(self.bytes)}"
                  + (f"; others in each call: {', '.join(self.names)}" if self.names else "")
                  + (f"; faster code gave other numbers, in {self.rejected}" if self.rejected else "")]

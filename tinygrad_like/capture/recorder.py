@@ -41,14 +41,14 @@ class Tape(Listener):
     """The steps of this thread since it was opened; see this module's docstring.
 
     inputs: arrays that will hold other numbers when it is replayed. before: an earlier tape of the same function.
-    seen: the memory of Tensors that the function finds. leaves: Tensors that may have gradients from before.
+    leaves: Tensors that may have gradients from before.
     """
 
     on_tensors = True  # type: ignore[assignment]
 
     def __init__(self, inputs: Iterable[np.ndarray] = (), before: Tape | None = None,
-                 seen: dict[int, np.ndarray] | None = None, leaves: Iterable[Any] = ()):
-        self.inputs, self.before, self.seen = list(inputs), before, seen or {}
+                 leaves: Iterable[Any] = ()):
+        self.inputs, self.before = list(inputs), before
         self.steps: list[Step] = []
         self.calls: list = []  # calls of kernels, not yet in steps
         self.origins = Origins()
@@ -89,8 +89,7 @@ class Tape(Listener):
         """Drop the steps, and all arrays but those that last, with which another tape is compared."""
         table = self.origins.table
         self.origins.table = {key: origin for key, origin in table.items() if origin.kind not in (INPUT, MADE)}
-        self.accumulated = {key: (leaf, None) for key, (leaf, _) in self.accumulated.items()}
-        self.steps, self.calls, self.inputs, self.before, self.seen, self.gradients = [], [], [], None, {}, {}
+        self.steps, self.calls, self.inputs, self.before, self.gradients, self.accumulated = [], [], [], None, {}, {}
 
     # Steps ------------------------------------------------------------------------------------------------------------
 
@@ -295,9 +294,6 @@ class Tape(Listener):
         if self.origins.kind(m) in (UNKNOWN, GRADIENT):  # several may lie in it
             self.accumulated.setdefault(id(leaf), (leaf, grad))
             self.origins.add(GRADIENT, m)
-        if not self.inside and id(m) in self.seen:
-            self.end("a gradient is changed that is found elsewhere too", "set it to None before backward, or keep a "
-                     "clone() of it")
 
 
 def _told(x: Any) -> str:

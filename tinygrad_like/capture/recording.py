@@ -34,7 +34,7 @@ def record(self: capture, kind: Kind, found: list[Any], args: tuple, options: di
     given, parts = [(t, _marks(t)) for t in tensors], parts_within(watched)
     apart = [] if kind.tape is None or kind.wrote else _apart(inputs)
     outside = {id(t): t for t in [*(world.tensors if world else ()), *inputs]}
-    tape = Tape([t._data for t in inputs], kind.tape, world.memories() if world else None, outside.values())
+    tape = Tape([t._data for t in inputs], kind.tape, outside.values())
     try:
         with tape, self.trace.on():
             result = self.function(*args, **options)
@@ -42,8 +42,9 @@ def record(self: capture, kind: Kind, found: list[Any], args: tuple, options: di
         for t, array in apart:
             t._data = array
     kind.wrote = any([id(memory(x)) in tape.input_of for step in tape.steps for x in step.writes()])
+    seen = {id(memory(t._data)) for t in outside.values()}
     tape.leaves = {key: t for key, t in tape.leaves.items() if key in outside or not (
-        id(memory(t._data)) in tape.seen or tape.origins.kind(t._data) in (INPUT, MADE))}
+        id(memory(t._data)) in seen or tape.origins.kind(t._data) in (INPUT, MADE))}
     tape.gradients = {key: tape.origins.noted(t._grad._data) for key, t in tape.leaves.items() if t._grad is not None}
     kind.tries, effects = kind.tries + 1, {id(d) for d in tape.counted()}
     try:
