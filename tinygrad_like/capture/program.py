@@ -21,6 +21,7 @@ from ..kernels.memory import give_back
 from ..kernels.program import Call, run_records
 from ..kernels.views import address
 from .fuse import joined
+from .guards import Guards
 from .instructions import Refused, Step
 from .lower import lowered
 from .origins import MADE, UNKNOWN
@@ -37,12 +38,12 @@ class Program:
     """The steps of a tape on their own memory, with inputs and results; calling it with Tensors replays them.
 
     inputs: the Tensors that change from call to call. result: the function's result, and the values it bound to places.
-    fuse: whether kernels may replace NumPy. outside: Tensors from before the call, which are returned as they are.
+    world: what was there before; its Tensors are returned as they are. fuse: whether kernels may replace NumPy.
     """
 
-    def __init__(self, tape: Tape, inputs: Sequence[Tensor], result: Any, fuse: bool, outside: Sequence[Tensor] = ()):
-        self.tape, self.fuse = tape, fuse
-        self.names: list[str] = []  # of places that it binds
+    def __init__(self, tape: Tape, inputs: Sequence[Tensor], result: Any, world: Guards, fuse: bool):
+        self.tape, self.fuse, outside = tape, fuse, world.tensors
+        self.names = [place.name for place in world.bound]
         self.rejected = ""  # the difference of faster code, if it gave other numbers
         self.source: dict[int, tuple[str, Any]] = {id(t): ("outside", t) for t in outside}
         input_of = {id(x): i for i, x in reversed([*enumerate(inputs)])}
@@ -156,12 +157,8 @@ class Program:
     def suits(self, tensors: Sequence[Tensor]) -> bool:
         """Whether it may be replayed: no Tensor is on memory that a call changes, and no view of the last call's
         results or gradients is kept."""
-        if self.written:
-            for t in tensors:
-                x = t._data
-                if id(x if x.base is None else memory(x)) in self.written:
-                    return False
-        if self.changed and len({id(memory(t._data)) for t in self.given(tensors)}) != self.places:
+        places = [id(memory(t._data)) for t in self.given(tensors)] if self.written or self.changed else ()
+        if not self.written.isdisjoint(places) or self.changed and len({*places}) != self.places:
             return False
         held, views = getrefcount(self.arena), sum(map(getrefcount, self.arrays))
         self.held, self.views = self.held or held, self.views or views  # before its first replay, there are no others

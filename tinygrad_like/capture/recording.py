@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -25,13 +25,14 @@ _TRIES = 4  # recordings of one kind of call, at most, until two are alike
 
 def record(self: capture, kind: Kind, found: list[Any], args: tuple, options: dict) -> Any:
     """Call the function, and record its steps; if they are those of the call before, make a program of them."""
-    watched, known = (args, options), set(self.trace.ran)
+    known, watched = set(self.trace.ran), (args, options)
+    parts = parts_within(watched)
     tensors = [x for x in found if isinstance(x, Tensor)]
     if kind.world is None and known:
-        kind.world = _world(self, watched)
+        kind.world = World(self, parts)
     world, kind.first, self.trace.unknown = kind.world, kind.world is None, ""
     inputs = tensors if world is None else kind.watch(world, found)
-    given, parts = [(t, _marks(t)) for t in tensors], parts_within(watched)
+    given = [(t, _marks(t)) for t in tensors]
     apart = [] if kind.tape is None or kind.wrote else _apart(inputs)
     outside = {id(t): t for t in [*(world.tensors if world else ()), *inputs]}
     tape = Tape([t._data for t in inputs], kind.tape, outside.values())
@@ -64,22 +65,19 @@ def record(self: capture, kind: Kind, found: list[Any], args: tuple, options: di
         for entry in world.entries if world is not None else ():
             if id(entry.where) in groups and entry.key in world.names:  # type: ignore[union-attr]
                 raise Refused(f"it reads {entry.name}, which a schedule changes in the same call; read it outside")
-        different = "" if kind.tape is None else tape.different or (
-            "it changes other arrays in each call" if tape.state.keys() - kind.tape.state.keys() - {
-                id(memory(grad._data)) for _, grad in tape.accumulated.values()} else "")
         whole = world is not None and self.trace.ran.keys() == known and not (what or places)
-        if whole and kind.tape is not None and not different:
+        if whole and kind.tape is not None and not tape.different:
             _make(self, kind, tape, result, inputs, {*map(id, found)})
             return result
-        if different and kind.tries >= _TRIES:
-            raise Refused(different)
+        if tape.different and kind.tries >= _TRIES:
+            raise Refused(tape.different)
     except Refused as error:
         self.give_up(str(error), kind)
         return result
     tape.release()
     kind.tape = tape
     if not whole:
-        kind.watch(_world(self, watched, effects, world), found)
+        kind.watch(World(self, parts, effects, world), found)
     return result
 
 
@@ -105,11 +103,6 @@ def _apart(inputs: list[Tensor]) -> list[tuple[Tensor, np.ndarray]]:
     return found
 
 
-def _world(self: capture, watched: tuple, effects: Set[int] = frozenset(), before: World | None = None) -> World:
-    """All that the code that ran may read; and which gradients existed `before` the call, where that is known."""
-    return World(self.function, (*watched[0], *watched[1].values()), self.trace, self.places, effects, before)
-
-
 def _make(self: capture, kind: Kind, tape: Tape, result: Any, inputs: list[Tensor], given: set[int]) -> None:
     world = kind.world
     assert world is not None
@@ -118,13 +111,8 @@ def _make(self: capture, kind: Kind, tape: Tape, result: Any, inputs: list[Tenso
     if len(kept) > len({*kept} - world.known - given):
         raise Refused("it returns or keeps a list, a dict or an object that was there before, or one of them twice"
                       "; return a copy")
-
-    def make(fuse: bool) -> Program:
-        program = Program(tape, inputs, both, fuse, world.tensors)
-        program.names = [place.name for place in world.bound]
-        return program
-
-    kind.make, kind.program = make, make(self.fuse)
+    kind.make = partial(Program, tape, inputs, both, world)
+    kind.program = kind.make(self.fuse)
     if world.names.isdisjoint(("grad", "_grad")):
         world.drop_gradients(tape.leaves.keys() - tape.accumulated.keys())
     kind.tape, kind.first = tape if tape.grounds else None, False

@@ -12,7 +12,7 @@ import types
 import weakref
 from abc import ABCMeta, get_cache_token
 from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
-from collections.abc import Callable, Set
+from collections.abc import Sequence, Set
 from enum import Enum
 from functools import cached_property, partial
 from typing import Any
@@ -25,8 +25,8 @@ from ..dtypes import memory
 from ..random import Generator
 from .capture import capture
 from .guards import MISSING, Ask, Entry, Guards, Question, get
-from .pytree import FIELDS, PLAIN, holds_only_tensors, parts_of, parts_within, tensors_in
-from .trace import OURS, PYTHON, USERS, Code, Trace, names_in, owner_of, owner_of_class, pure
+from .pytree import FIELDS, PLAIN, holds_only_tensors, parts_of, tensors_in
+from .trace import OURS, PYTHON, USERS, Code, names_in, owner_of, owner_of_class, pure
 
 _LONG, _BYTES = 1000, 2**16  # most entries of a list or dict, and most bytes of an array, that are compared
 _LISTS, _DICTS = (list, tuple, deque, set, frozenset), (dict, OrderedDict, defaultdict, Counter, types.MappingProxyType)
@@ -46,14 +46,16 @@ _BASES = "abc", "collections.abc", "contextlib", "enum", "typing"  # nor do base
 
 
 class World(Guards):
-    """Everything that the code that ran may read: entries to compare, and all Tensors."""
+    """Everything that the code that ran may read: entries to compare, and all Tensors.
 
-    def __init__(self, function: Callable, arguments: tuple, trace: Trace, places: dict[tuple, Entry],
-                 effects: Set[int] = frozenset(), before: World | None = None):
+    parts: the parts of the arguments. before: knows which gradients existed before the call.
+    """
+
+    def __init__(self, of: capture, parts: Sequence[Any], effects: Set[int] = frozenset(), before: World | None = None):
         super().__init__()
         self.without = before.without_gradients() if before is not None else {}
-        self.trace, self.places, self.unknown, self.effects = trace, places, "", effects
-        self.seen, self.given = dict[int, Any](), {id(part): part for part in parts_within(arguments)}
+        self.trace, self.places, self.unknown, self.effects = (trace := of.trace), of.places, "", effects
+        self.seen, self.given = dict[int, Any](), {id(part): part for part in parts}
         self.ran = {id(code) for code in (*trace.ran, *trace.own)}
         self.names, self.pairs = set[str](), dict[str, set[str]]()
         for code in trace.ran:
@@ -67,7 +69,7 @@ class World(Guards):
         self.inner = False  # whether the user's code does not read what is followed
         self.counted = False  # whether each replay reads the numbers in what is followed
         self.found: set[Code] = set()  # the code of functions that were met
-        self.follow(function, getattr(function, "__name__", "it"))
+        self.follow(of.function, of.name)
         self.follow(Tensor, "Tensor")
         for value in self.given.values():
             if not isinstance(value, Tensor):  # `structure` compares the parts
