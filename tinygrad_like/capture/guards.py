@@ -159,7 +159,6 @@ class Guards:
         self.quick, self.entries = None, [entry for entry in self.entries if not (
             entry.key is Ask.WITHOUT_GRADIENT and entry.value is False and id(entry.where) in known)]
 
-
     def _in_one_expression(self) -> Callable[[], bool]:
         """Code that tests whether all is as it is now. Classes are compared by version, and what small objects hold by
         address, all at once: that takes less time than a look at each place."""
