@@ -69,13 +69,13 @@ class Program:
         self.written = changed & there  # of Tensors from outside
         self.touched = [t for t in {id(t): t for t in (*outside, *tape.leaves.values())}.values()
                         if id(memory(t._data)) in changed]
-        steps = self._planned(given, [*[tape.origins.noted(t._data) for t in tensors_in(result)], *arrays])
-        self.inputs = [*map(self.moved, given)]
         if not self.added.keys().isdisjoint(input_of):
             raise Refused("it adds to the gradient of an argument; set that to None before")
         if not there.isdisjoint(map(id, map(memory, given[len(tape.inputs):]))):
             raise Refused("it changes a gradient that is found elsewhere too; set it to None before backward, or keep "
                           "a clone() of it")
+        steps = self._planned(given, [*[tape.origins.noted(t._data) for t in tensors_in(result)], *arrays])
+        self.inputs = [*map(self.moved, given)]
         self.blocks = Counter([id(memory(t._data)) for t in {id(t): t for t in tensors_in(result)}.values()])
         self.instead: dict[int, Any] = {}  # Tensors of the result, and memory of several, by what they stand for
         self.result = rebuilt(result, self._standin)
