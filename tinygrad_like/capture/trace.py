@@ -12,6 +12,7 @@ import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache, partial
+from threading import get_ident
 from types import FrameType, FunctionType, MethodType
 from typing import Any
 
@@ -143,14 +144,18 @@ class Trace:
         self.ran: dict[Code, dict[str, Any]] = {}  # user code, with its globals
         self.own: dict[Code, dict[str, Any]] = {}  # code of layers, optimizers, and functions that the user calls
         self.unknown = ""
-        self.aside = 0  # depth of calls by an import, which are no part of a step
+        self.aside = 0  # depth of calls by an import or the garbage collector, which are not part of a step
         self.asked: set[str] = set()  # names passed to getattr() and the like
 
     @contextmanager
     def on(self) -> Iterator[None]:
         """Watch this thread in a `with` block, except while kernels are compiled."""
-        outer, off, collects = sys.getprofile(), list[Any](), gc.isenabled()
+        outer, off, thread = sys.getprofile(), list[Any](), get_ident()
         self.aside = 0
+
+        def collects(phase: str, _: Any) -> None:
+            if get_ident() == thread:
+                self.aside += 1 if phase == "start" else -1
 
         def pause(*_: Any) -> None:
             off.append(sys.getprofile())
@@ -160,14 +165,14 @@ class Trace:
             sys.setprofile(off.pop())
 
         around_compiling.append((pause, resume))
-        gc.disable()  # what it calls is no part of a step
+        gc.callbacks[:] = [collects, *gc.callbacks, collects]  # around all others
         sys.setprofile(self._event)
         try:
             yield
         finally:
             sys.setprofile(outer)
-            if collects:
-                gc.enable()
+            for _ in range(2):
+                gc.callbacks.remove(collects)
             around_compiling.remove((pause, resume))
 
     def _event(self, frame: FrameType, event: str, function: Any) -> None:
