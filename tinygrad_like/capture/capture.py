@@ -28,7 +28,7 @@ from ..ops import collective
 from ..transforms.switches import Switch
 from .guards import Entry
 from .instructions import Refused
-from .pytree import alike, gone, structure
+from .pytree import alike, gone, structure, tensors_of
 from .trace import OURS, USERS, Trace, owner_of, owner_of_class
 
 if TYPE_CHECKING:
@@ -61,10 +61,6 @@ class eager(Switch):
 
     def off(self, before):
         mode.eager = before
-
-
-def tensors_of(found: list[Any]) -> list[Tensor]:
-    return [x for x in found if isinstance(x, Tensor)]
 
 
 class Kind:

@@ -151,6 +151,11 @@ def containers_in(value: Any, given: Set[int]) -> list[int]:
         not isinstance(x, tuple) or x and id(x) in given)]
 
 
+def tensors_of(found: Sequence[Any]) -> list[Tensor]:
+    """The Tensors among the parts that `structure` has found."""
+    return [x for x in found if isinstance(x, Tensor)]
+
+
 def alike(found: Sequence[Any]) -> list[int]:
     """Which of these are the same object as an earlier one, if any are."""
     ids = [*map(id, found)]

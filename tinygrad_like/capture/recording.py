@@ -13,7 +13,7 @@ from ..dtypes import memory
 from .instructions import Refused
 from .origins import INPUT, MADE
 from .program import ROUNDING, Program
-from .pytree import FIELDS, containers_in, parts_within, tensors_in
+from .pytree import FIELDS, containers_in, parts_within, tensors_in, tensors_of
 from .recorder import Tape
 from .world import World
 
@@ -27,7 +27,7 @@ def record(self: capture, kind: Kind, found: list[Any], args: tuple, options: di
     """Call the function, and record its steps; if they are those of the call before, make a program of them."""
     known, watched = set(self.trace.ran), (args, options)
     parts = parts_within(watched)
-    tensors = [x for x in found if isinstance(x, Tensor)]
+    tensors = tensors_of(found)
     if kind.world is None and known:
         kind.world = World(self, parts)
     world, kind.first, self.trace.unknown = kind.world, kind.world is None, ""

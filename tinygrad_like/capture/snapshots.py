@@ -53,6 +53,9 @@ class Saved:
     def restore(self) -> None:
         for x, values in self:
             x[...] = values
+        self._restore_numbers()
+
+    def _restore_numbers(self) -> None:
         for holder, numbers in self.numbers:
             holder.update(numbers)
 
@@ -68,8 +71,7 @@ class Saved:
             found.append((apart(x, values, scales, i), f"an array of shape {x.shape} that lasts from call to call"))
             if found[-1][0] or place is not x:
                 place[...] = values
-        for holder, numbers in self.numbers:
-            holder.update(numbers)
+        self._restore_numbers()
         return found
 
     def _close(self) -> None:
