@@ -49,8 +49,10 @@ def repointed(value: Any, moved: Callable[[np.ndarray], Any]) -> Any:
     kind = type(value)
     if isinstance(value, np.ndarray):
         return moved(value)
+    if kind is tuple or kind is list:
+        return kind([repointed(part, moved) for part in value])
     if kind is Step:
-        call, arguments, options, outputs, changes = [repointed(part, moved) for part in (
+        call, arguments, options, outputs, changes = [part and repointed(part, moved) for part in (
             value.call, value.arguments, value.options, value.outputs, value.changes)]
         return Step(value.name, call, value.function, arguments, options, outputs, changes, value.line)
     if kind is Call:
@@ -59,9 +61,7 @@ def repointed(value: Any, moved: Callable[[np.ndarray], Any]) -> Any:
         return Loop(*[repointed(part, moved) for part in value])
     if kind is Table:
         return Table(repointed(value.rows, moved), value.dtype)
-    if kind is dict:
-        return {key: repointed(part, moved) for key, part in value.items()}
-    return kind([repointed(part, moved) for part in value]) if kind in (tuple, list) else value
+    return {key: repointed(part, moved) for key, part in value.items()} if kind is dict else value
 
 
 # Memory ---------------------------------------------------------------------------------------------------------------
@@ -79,7 +79,7 @@ def placed(steps: Sequence[Step], pinned: set[int], kept: set[int],
             for key, m in memories.items():
                 blocks.setdefault(key, [now, now, address(m), m.nbytes])[1] = now
         written.update(step.uses()[1])
-    blocks = {key: block for key, block in blocks.items() if key in written - pinned and block[-1]}
+    blocks = {key: block for key, block in blocks.items() if key in written and key not in pinned and block[-1]}
     for key in blocks.keys() & kept:
         blocks[key][:2] = -1, now
     given = dict[int, np.ndarray]()

@@ -80,8 +80,6 @@ class Tape(Listener):
         program.stop_trace()
         self.flush()
         self._log("the end")
-        self.state = {key: m for step in self.steps for key, m in step.uses()[1].items()
-                      if self.origins.kind(m) == LASTING}
         if any([id(x) in self.state for x, _ in self.grounds]):
             self.trouble = self.trouble or self.why
 
@@ -103,30 +101,28 @@ class Tape(Listener):
         options, new = options or {}, changes is None
         if self.inside:
             return function(*arguments, **options)
-        with unwatched():
-            self.flush()
-            written = changes or [x for x in [options.get("stats")] if x is not None]  # an array that gets results
-            for x in arrays_in([*arguments, *options.values()]):
-                if not any([x is y for y in written]):
-                    self.know(x)
+        self.flush()
+        written = changes or [x for x in [options.get("stats")] if x is not None]  # an array that gets results
+        for x in arrays_in([*arguments, *options.values()]):
+            if not any([x is y for y in written]):
+                self.know(x)
         self.inside = True
         try:
             with unwatched(function) if new else nullcontext():  # an effect may call code of the user
                 result = as_arrays(function(*arguments, **options))
         finally:
             self.inside, steps = False, self._taken(name)
-        with unwatched():
-            outputs = [*arrays_in(result)] if new else []
-            enough = new and self._suffices(steps, [*outputs, *written])
-            if result is NotImplemented or by_kernels and not (enough and type(result) is np.ndarray):
-                return NotImplemented  # record the code that runs instead
-            self._log(f"{name}{_told([*arguments, *options.items()])}" if new else name)
-            if not enough:
-                line = user_line() if new else ""
-                steps = [Step(name, None, function, arguments, options, outputs, written, line)]
-            for step in steps:
-                self._add(step, new)
-            return result
+        outputs = [*arrays_in(result)] if new else []
+        enough = new and self._suffices(steps, [*outputs, *written])
+        if result is NotImplemented or by_kernels and not (enough and type(result) is np.ndarray):
+            return NotImplemented  # record the code that runs instead
+        self._log(f"{name}{_told([*arguments, *options.items()])}" if new else name)
+        if not enough:
+            line = user_line() if new else ""
+            steps = [Step(name, None, function, arguments, options, outputs, written, line)]
+        for step in steps:
+            self._add(step, new)
+        return result
 
     def _taken(self, name: str = "") -> list[Step]:
         """The calls of kernels since the last time, as steps."""
@@ -154,12 +150,14 @@ class Tape(Listener):
     def _add(self, step: Step, new: bool) -> None:
         """Add a step. new: whether it creates what it writes to; else the next tape finds out whether that lasts."""
         before = self.before
-        for m in map(memory, step.writes()):
-            if self._kind(m) == UNKNOWN:
+        for key, m in step.uses()[1].items():
+            if (kind := self._kind(m)) == UNKNOWN:
                 if before is not None and before.origins.get(m) or not new and (before is None or self.different):
-                    self.origins.add(LASTING, m)
+                    self.origins.add(kind := LASTING, m)
                 else:
                     self.origins.make(m)
+            if kind == LASTING:
+                self.state[key] = m
         self.steps.append(repointed(step, self.origins.noted))
 
     # What is known ----------------------------------------------------------------------------------------------------
@@ -179,20 +177,23 @@ class Tape(Listener):
             self.origins.add(LASTING, memory(x))
 
     def _kind(self, m: np.ndarray) -> int:
-        if self.origins.kind(m) == UNKNOWN and id(m) in self.lent:  # the next call may find another gradient
+        kind = self.origins.kind(m)
+        if kind == UNKNOWN and id(m) in self.lent:  # the next call may find another gradient
             self.note_gradient(self.lent.pop(id(m)))
-        return self.origins.kind(m)
+            kind = self.origins.kind(m)
+        return kind
 
     def _suffices(self, steps: Sequence[Step], outputs: Sequence[np.ndarray]) -> bool:
         """Whether calls read only known memory and write all other outputs: then they do the whole step."""
         written, enough = set[int](), True
         for step in steps:
-            for m in () if step.call and step.function else map(memory, step.reads()):  # a check reads what is known
-                if id(m) not in written and self.origins.kind(m) == UNKNOWN:
+            read, writes = step.uses()
+            for key, m in () if step.call and step.function else read.items():  # a check reads what is known
+                if key not in written and self.origins.kind(m) == UNKNOWN:
                     constant = self.before is not None and self.before.origins.get(m) is not None  # of the kernel
                     enough = enough and constant
                     self.origins.add(LASTING if constant else UNKNOWN, m)
-            written.update([id(memory(x)) for x in step.writes()])
+            written.update(writes)
         return enough and all([id(memory(x)) in written or self.origins.kind(x) != UNKNOWN for x in outputs])
 
     # Events ----------------------------------------------------------------------------------------------------------
@@ -298,7 +299,7 @@ class Tape(Listener):
 
 def _told(x: Any) -> str:
     if isinstance(x, np.ndarray):
-        return f"{x.dtype} {x.shape}"
+        return f"{x.dtype.type.__name__} {x.shape}"  # str(x.dtype) takes ten times as long
     if isinstance(x, Tensor):  # within an op it would become a constant
         observe("a Tensor as a size, an axis or an index")
     return f"({', '.join(map(_told, x))})" if isinstance(x, tuple | list) else repr(x)

@@ -20,7 +20,7 @@ from ..environment import around_compiling
 from ..errors import user_line
 
 Code: Any = type((lambda: 0).__code__)  # the code of a function
-OURS, PYTHON, USERS = range(3)
+OURS, PYTHON, USERS = range(1, 4)
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _PURE = frozenset("_abc _collections _collections_abc _functools _operator _py_abc _weakrefset abc builtins cmath "
                   "collections contextlib copy copyreg dataclasses enum functools importlib itertools math numbers "
@@ -46,24 +46,26 @@ def _places() -> tuple[tuple[str, int], ...]:
 
 @lru_cache(None)
 def _owner_of_file(file: str) -> int:
+    if file[:1] == "<":
+        return 0  # it is not a file
     file = os.path.abspath(file)
     return next((owner for place, owner in _places() if file.startswith(place)), USERS)
 
 
-def owner_of(variables: dict[str, Any], file: str | None = None) -> int:
+def owner_of(variables: dict[str, Any], file: str = "<") -> int:
     """The owner of code with these globals, from this file; an installed package counts as the user's. Code without a
     file is Python's if Python knows its module's origin."""
-    if file is not None and file[:1] != "<":
-        return _owner_of_file(file)
+    if owner := _owner_of_file(file):
+        return owner
     name = str(variables.get("__name__", ""))  # which generated code may not have
     variables = variables if "__spec__" in variables else vars(sys.modules[name]) if name in sys.modules else {}
-    if (file := variables.get("__file__")) is not None:
-        return _owner_of_file(file)
+    if (path := variables.get("__file__")) is not None:
+        return _owner_of_file(path) or USERS
     return PYTHON if variables.get("__spec__") is not None and name != "__main__" else USERS
 
 
 def _owner_of(frame: FrameType) -> int:
-    return owner_of(frame.f_globals, frame.f_code.co_filename)
+    return _owner_of_file(frame.f_code.co_filename) or owner_of(frame.f_globals)  # most calls end in the first
 
 
 def owner_of_class(of: type) -> int:
@@ -176,28 +178,29 @@ class Trace:
             around_compiling.remove((pause, resume))
 
     def _event(self, frame: FrameType, event: str, function: Any) -> None:
-        code = frame.f_code
+        if event == "c_return" or event == "return" and not self.aside:
+            return
+        owner, code = _owner_of(frame), frame.f_code
+        if event == "c_call":
+            if owner == USERS and not self.aside:
+                self._called(frame, function)
+            return
         if code.co_name in ("_find_and_load", "_find_spec"):
             self.aside += (event == "call") - (event == "return")
-        if self.aside:
+        if self.aside or event != "call":
             return
-        owner = _owner_of(frame)
-        if event == "c_call":
-            if owner == USERS:
-                self._called(frame, function)
-        elif event == "call":
-            if owner == USERS:
-                self.ran.setdefault(code, frame.f_globals)
-            elif (back := frame.f_back) is not None and _owner_of(back) == USERS:
-                if owner == OURS:
-                    self.own.setdefault(code, frame.f_globals)
-                    if code.co_filename.startswith(_OPTIM) and (code.co_name in _READERS or "step" in [
-                            x for x in frame.f_locals.values() if type(x) is str]):  # optimizer.state[p]["step"]
-                        self._note(f"it reads what changes from call to call, by {code.co_qualname}", back)
-                elif not pure(frame.f_globals.get("__name__")) or code.co_name in _IMPURE:
-                    self._note(f"it calls {frame.f_globals.get('__name__')}.{code.co_qualname}", back)
-            elif owner == OURS and code.co_filename.startswith(_LAYERS) and code.co_name[:1] != "_":
-                self.own[code] = frame.f_globals
+        if owner == USERS:
+            self.ran.setdefault(code, frame.f_globals)
+        elif (back := frame.f_back) is not None and _owner_of(back) == USERS:
+            if owner == OURS:
+                self.own.setdefault(code, frame.f_globals)
+                if code.co_filename.startswith(_OPTIM) and (code.co_name in _READERS or "step" in [
+                        x for x in frame.f_locals.values() if type(x) is str]):  # optimizer.state[p]["step"]
+                    self._note(f"it reads what changes from call to call, by {code.co_qualname}", back)
+            elif not pure(frame.f_globals.get("__name__")) or code.co_name in _IMPURE:
+                self._note(f"it calls {frame.f_globals.get('__name__')}.{code.co_qualname}", back)
+        elif owner == OURS and code.co_filename.startswith(_LAYERS) and code.co_name[:1] != "_":
+            self.own[code] = frame.f_globals
 
     def _called(self, frame: FrameType, function: Any) -> None:
         name, of = function.__name__, getattr(function, "__self__", None)
