@@ -7,7 +7,7 @@ import types
 import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Set
-from ctypes import c_char, c_uint32
+from ctypes import c_uint64
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -22,7 +22,8 @@ _VALUES = (int, float, bool, str, bytes, complex, type(None), np.generic, np.dty
 _FLAGS = (bool, str, type(None))  # a function may change these, since a replay sets them too: `model.train()`
 _LISTED = dict, list, types.CellType, types.FunctionType
 _CHEAPER = 3  # a comparison of one place takes as long as to list so many
-_AT = vars(type)["__weakrefoffset__"].__get__(type) + 16  # a class's tp_version_tag in C, two fields after the other
+# A class's tp_version_tag in C, two fields after the other, has 32 bits.
+_AT, _TAGS = vars(type)["__weakrefoffset__"].__get__(type) + 16, 2**32
 
 
 class Question(NamedTuple):
@@ -162,21 +163,23 @@ class Guards:
     def _in_one_expression(self) -> Callable[[], bool]:
         """Code that tests whether all is as it is now. Classes are compared by version, and what small objects hold by
         address, all at once: that takes less time than a look at each place."""
+        from ..kernels.unchanged import unchanged
+
         steady = {id(entry.where): entry.where for entry in self.entries if id(entry.where) not in self.unsteady}
         counts = Counter([id(entry.where) for entry in self.entries])
         whole = [x for x in steady.values() if isinstance(x, _LISTED) and (
             len(gc.get_referents(x)) <= _CHEAPER * counts[id(x)])]
-        classes = [k for k in steady.values() if isinstance(k, type) and _version(k)]
+        classes = [k for k in steady.values() if isinstance(k, type) and _version(k) % _TAGS]
         last = [k for k in classes if not any([k in other.__mro__[1:] for other in classes])]
         self.versions = {id(x): (x, _version(x)) for x in (*whole, *last)}
         covered = {*self.versions, *[id(base) for k in last for base in k.__mro__]}
-        found = tuple(gc.get_referents(*whole))
-        self.held = [x for x in found if isinstance(x, _VALUES)]  # their addresses shall not be those of others
-        there = (c_char * (tuple.__itemsize__ * len(found))).from_address
+        found = gc.get_referents(*whole)
+        versions = [word for k in last for word in (id(k) + _AT, _version(k))]
+        words = np.array([len(found), *map(id, found), len(last), *versions], np.uint64)
+        # The values live on, so that their addresses are not those of others.
+        self.held = words, [x for x in found if isinstance(x, _VALUES)]
         tests: list[tuple[str, tuple]] = [
-            ("len(found := tuple({}(*{}))) == {} and {}(id(found) + {}).raw == {}",
-             (gc.get_referents, tuple(whole), len(found), there, tuple.__basicsize__, _addresses(found)))]
-        tests += [("{}.value == {}", (_tag(k), _version(k))) for k in last]
+            ("{}(id(found := {}(*{})), {})", (unchanged.call, gc.get_referents, tuple(whole), words.ctypes.data))]
         for entry in self.entries:
             if id(entry.where) not in covered or entry.key is Ask.RESULT or entry.key is Ask.PARTS and entry.value:
                 tests.append(entry.condition())
@@ -189,15 +192,7 @@ class Guards:
 
 def _version(of: Any) -> Any:
     """A class's number, which is another one once it or a base has changed, or 0; or the addresses of what is held."""
-    return _tag(of).value if isinstance(of, type) else _addresses(gc.get_referents(of))
-
-
-def _tag(of: type) -> c_uint32:
-    return c_uint32.from_address(id(of) + _AT)
-
-
-def _addresses(of: Iterable[Any]) -> bytes:
-    return np.array([*map(id, of)], np.uintp).tobytes()
+    return c_uint64.from_address(id(of) + _AT).value if isinstance(of, type) else [*map(id, gc.get_referents(of))]
 
 
 def same(now: Any, value: Any) -> bool:

@@ -2,9 +2,9 @@
 
 A buffer is the memory of an array that a step makes. It lives from the first step that writes to it to the last that
 uses it, and at other times its place is free. So the arena is about as large as all buffers alive at one time, and most
-data that a step reads was just written and is still in the cache. Gradients and results live all the time, since after
-an error the gradients of the call before are there. Memory that lasts from call to call is pinned: it stays where it
-is.
+data that a step reads was just written and is still in the cache. Gradients and results live to the end. Gradients that
+the function does not drop first live all the time, since they are there if an error stops it. Memory that lasts from
+call to call is pinned: it stays where it is.
 """
 
 from __future__ import annotations
@@ -67,10 +67,11 @@ def repointed(value: Any, moved: Callable[[np.ndarray], Any]) -> Any:
 # Memory ---------------------------------------------------------------------------------------------------------------
 
 
-def placed(steps: Sequence[Step], pinned: set[int], kept: set[int],
+def placed(steps: Sequence[Step], pinned: set[int], kept: dict[int, bool],
            inputs: Iterable[np.ndarray]) -> tuple[list[Step], np.ndarray, Callable]:
     """The steps in an arena, which has all buffers that are not pinned, and room for each input; the arena; and the
-    function from old arrays to new ones. Inputs and the buffers `kept` live all the time. Pinned memory stays."""
+    function from old arrays to new ones. Inputs live all the time, pinned memory stays. kept: buffers that live to the
+    end, and whether from the start."""
     now, written = -1, set[int]()
     blocks = dict[int, list[int]]()  # of memory: its first and its last use, its address and its size
     for step in steps:  # calls side by side happen at the same time
@@ -81,7 +82,7 @@ def placed(steps: Sequence[Step], pinned: set[int], kept: set[int],
         written.update(step.uses()[1])
     blocks = {key: block for key, block in blocks.items() if key in written and key not in pinned and block[-1]}
     for key in blocks.keys() & kept:
-        blocks[key][:2] = -1, now
+        blocks[key][:2] = -1 if kept[key] else blocks[key][0], now
     given = dict[int, np.ndarray]()
     for x in inputs:
         if given.setdefault(id(memory(x)), x) is not x:

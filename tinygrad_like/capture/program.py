@@ -74,7 +74,9 @@ class Program:
         if not there.isdisjoint(map(id, map(memory, given[len(tape.inputs):]))):
             raise Refused("it changes a gradient that is found elsewhere too; set it to None before backward, or keep "
                           "a clone() of it")
-        steps = self._planned(given, [*[tape.origins.noted(t._data) for t in tensors_in(result)], *arrays])
+        kept = dict.fromkeys([id(memory(tape.origins.noted(t._data))) for t in tensors_in(result)], False)
+        kept |= {id(memory(x)): key not in tape.dropped for key, x in tape.gradients.items()}
+        steps = self._planned(given, kept)
         self.inputs = [*map(self.moved, given)]
         self.blocks = Counter([id(memory(t._data)) for t in {id(t): t for t in tensors_in(result)}.values()])
         self.instead: dict[int, Any] = {}  # Tensors of the result, and memory of several, by what they stand for
@@ -84,7 +86,7 @@ class Program:
         self.arrays = [self.grads[j][1]._data for j in self.owned]
         runs = groupby(steps, lambda step: step.call is None)
         self.parts = [part for python, run in runs for part in (run if python else [Calls(run)])]
-        del self.moved, self.source  # they would keep the recording's results alive
+        del self.moved, self.source, self.written_by  # they would keep the recording's results alive
         self.scales: dict[Any, float] = {}  # the largest number of each array in its first audit
         self.held = 0  # the program's own references to the memory of results and gradients
         self.views = 0  # to the arrays of gradients
@@ -94,6 +96,7 @@ class Program:
         # Leaves, gradients, and the numbers of inputs that are the gradient or the leaf.
         self.grads: list[tuple[Tensor, Any, int | None, int | None]] = []
         self.owned: list[int] = []  # indices of gradients on memory of the program,
+        self.ready: dict[int, int] = {}  # the number of steps until those exist that it drops first, by leaf
         self.shared: list[int] = []  # and of those that Python may have there: the next call does not read them
         tape, added = self.tape, {id(grad) for _, grad in self.tape.accumulated.values()}
         for key, leaf in tape.leaves.items():
@@ -108,6 +111,8 @@ class Program:
                 if of is not input_of.get(key, leaf):
                     raise Refused("it gives a Tensor the gradient of another one; clone() it")
                 self.owned.append(len(self.grads))
+                if key in tape.dropped:
+                    self.ready[key] = self.written_by.get(id(memory(tape.gradients[key])), 0)
                 if key not in input_of and key not in tape.accumulated:
                     self.shared.append(len(self.grads))
                 grad = wrap(self.moved(tape.gradients[key]))
@@ -129,9 +134,9 @@ class Program:
         self.standins[id(made)], self.instead[id(t)] = (kind, of), made
         return made
 
-    def _planned(self, given: Sequence[np.ndarray], seen: Sequence[np.ndarray]) -> list[Step]:
+    def _planned(self, given: Sequence[np.ndarray], kept: dict[int, bool]) -> list[Step]:
         """The steps as compiled code, with fewer passes over memory, and in one arena. given: arrays that may be others
-        in each call. seen: arrays that outlast it."""
+        in each call. kept: memory that outlasts it, and whether until it is written again."""
         tape = self.tape
         # For each Tensor of the result: its kind; and its source, or the memory that it shares with others.
         self.standins: dict[int, tuple[str, Any]] = {}
@@ -139,11 +144,12 @@ class Program:
             steps = _sorted(lowered(tape, self.fuse))
         read, written = [{key: m for step in steps for key, m in step.uses()[i].items()} for i in (0, 1)]
         own = {key for key, m in written.items() if tape.origins.kind(m) in (UNKNOWN, MADE)}
-        used, kept = read.keys() | written.keys(), {*map(id, map(memory, seen))}
+        used = read.keys() | written.keys()
         pinned = used - own | tape.input_of.keys()
         self.needed = [i for i, x in enumerate(given) if id(memory(x)) in used]
         self.bytes = sum([m.nbytes for key, m in written.items() if key not in pinned] + [x.nbytes for x in given])
-        steps = joined(steps, pinned | kept, self.fuse)
+        steps = joined(steps, pinned | kept.keys(), self.fuse)
+        self.written_by = {key: i for i, step in enumerate(steps, 1) for key in step.uses()[1]}
         steps, self.arena, moved = placed(steps, pinned, kept, given)
         self.moved = lambda x: moved(tape.origins.noted(x))
         return steps
@@ -170,19 +176,18 @@ class Program:
         given = self.given(tensors)
         for k in self.needed:
             self.inputs[k][...] = given[k]._data
-        if self.touched:
-            now = tick()
-            for t in self.touched:
-                cell = t.version
-                if cell is None or cell.split:
-                    t.shared_version().change(now)
-                else:  # without a call, which takes longer
-                    cell[0] = now
+        now = tick()
+        for t in self.touched:
+            t.shared_version().change(now)
         self._keep_gradients()
         try:
             self.replay()
-        except Exception:
-            if self._stopped_late():
+        except BaseException as error:
+            done = self._done()
+            for leaf, *_ in self.grads:
+                if self.ready.get(id(leaf), 0) > len(done):
+                    leaf._grad = None
+            if self._lasts(done) or not isinstance(error, Exception):
                 raise
             return None
         for k in self.changed:
@@ -239,11 +244,13 @@ class Program:
             self.part = part
             part.run()
 
-    def _stopped_late(self) -> bool:
-        """Whether the replay that an error has just stopped had changed anything that lasts."""
-        at = self.parts.index(self.part)
-        steps = [step for part in self.parts[:at] for step in getattr(part, "steps", [part])]
-        steps += self.part.steps[:self.part.done] if isinstance(self.part, Calls) else []
+    def _done(self) -> list[Step]:
+        """The steps of a replay that an error has just stopped."""
+        steps = [step for part in self.parts[:self.parts.index(self.part)] for step in getattr(part, "steps", [part])]
+        return steps + (self.part.steps[:self.part.done] if isinstance(self.part, Calls) else [])
+
+    def _lasts(self, steps: Sequence[Step]) -> bool:
+        """Whether steps have changed anything that lasts."""
         return any([step.name != "numbers of an optimizer" and (
             not self.tape.state.keys().isdisjoint(step.uses()[1])
             or id(getattr(step.function, "__self__", None)) in self.tape.effects) for step in steps])
@@ -296,7 +303,7 @@ class Program:
         try:
             self.replay()
         except Exception as error:
-            wrong, stopped = str(error) or repr(error), not (isinstance(error, Refused) or self._stopped_late())
+            wrong, stopped = str(error) or repr(error), not (isinstance(error, Refused) or self._lasts(self._done()))
         wrong = wrong or after.other_number()
         mine = [*before.arrays[:count - len(self.changed)], *[self.inputs[k] for k in self.changed], *moved]
         found = after.compared(mine, self.scales)

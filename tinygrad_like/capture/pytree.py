@@ -129,9 +129,7 @@ def rebuilt(value: Any, replace: Callable[[Tensor], Any]) -> Any:
 
 def tensors_in(value: Any) -> list[Tensor]:
     """The Tensors in a value that `parts_of` can take apart."""
-    if isinstance(value, Tensor):
-        return [value]
-    return [t for _, part in parts_of(value) or () for t in tensors_in(part)]
+    return tensors_of(parts_within(value))
 
 
 def parts_within(value: Any) -> list[Any]:

@@ -58,7 +58,8 @@ class Tape(Listener):
         self.state: dict[int, np.ndarray] = {}  # memory that lasts from call to call and is written to
         self.log: list[tuple[str, Any]] = []  # what it has done, and the constants it met, as the tape before it
         self.different = ""  # the first difference between their logs
-        self.leaves: dict[int, Any] = {}  # Tensors whose .grad the function sets
+        self.leaves: dict[int, Any] = {}  # Tensors whose .grad the function sets,
+        self.dropped: set[int] = set()  # and those that lose one before anything else
         self.gradients: dict[int, np.ndarray] = {}  # the arrays of these, as steps have them
         self.lent = {id(memory(t._grad._data)): t for t in leaves if t._grad is not None}
         self.accumulated: dict[int, tuple] = {}  # leaves, with gradients that the function reads or adds to
@@ -285,6 +286,8 @@ class Tape(Listener):
     def note_leaf(self, leaf: Any) -> None:
         """Note that a Tensor gets another gradient, or none."""
         self.leaves[id(leaf)] = leaf
+        if not (self.steps or self.calls):
+            self.dropped.add(id(leaf))
 
     def note_gradient(self, leaf: Any) -> None:
         """Note that a Tensor's gradient is added to, used or changed."""

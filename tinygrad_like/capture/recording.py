@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
@@ -33,7 +34,11 @@ def record(self: capture, kind: Kind, found: list[Any], args: tuple, options: di
     world, kind.first, self.trace.unknown = kind.world, kind.world is None, ""
     inputs = tensors if world is None else kind.watch(world, found)
     given = [(t, _marks(t)) for t in tensors]
-    apart = [] if kind.tape is None or kind.wrote else _apart(inputs)
+    of = Counter([id(memory(t._data)) for t in inputs])
+    # Copies of arrays in the same memory tell which of them an op reads.
+    apart = [(t, t._data) for t in inputs if of[id(memory(t._data))] > 1 and kind.tape is not None and not kind.wrote]
+    for t, array in apart:
+        t._data = np.array(array)
     outside = {id(t): t for t in [*(world.tensors if world else ()), *inputs]}
     tape = Tape([t._data for t in inputs], kind.tape, outside.values())
     try:
@@ -91,16 +96,6 @@ def _marked(given: list[tuple[Tensor, dict]], parts: list[Any], now: list[Any], 
         return "it changes a list, a dict or a dataclass that it is given; return what is new"
     return next((f"it sets {name} of its result" for t in tensors_in(result) for name in vars(t) if name not in FIELDS),
                 "")
-
-
-def _apart(inputs: list[Tensor]) -> list[tuple[Tensor, np.ndarray]]:
-    """Copy the arrays of Tensors that lie in the memory of earlier ones, so that it is clear which of them an op reads.
-    Returns these Tensors, with the arrays that they had."""
-    found = [(t, t._data) for i, t in enumerate(inputs) if any([
-        u is not t and memory(u._data) is memory(t._data) for u in inputs[:i]])]
-    for t, array in found:
-        t._data = np.array(array)
-    return found
 
 
 def _make(self: capture, kind: Kind, tape: Tape, result: Any, inputs: list[Tensor], given: set[int]) -> None:
