@@ -8,6 +8,7 @@ import tracemalloc
 import warnings
 import weakref
 from contextlib import nullcontext
+from functools import partial
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from benchmarks import workloads
 from tinygrad_like import Tensor, capture, linalg, no_grad
 from tinygrad_like import distributions as D
 from tinygrad_like.capture import snapshots
+from tinygrad_like.capture.program import Program
 from tinygrad_like.kernels import loops, program
 
 RNG = np.random.default_rng(0)
@@ -408,6 +410,41 @@ def test_errors_that_the_function_catches_are_caught_in_a_replay():
     for sign in (1, 1, 1, 1, 1, -1, 1, -1, -1, -1):
         np.testing.assert_allclose(step(sign * Tensor.eye(3)).numpy(), np.eye(3) * (1 if sign > 0 else 3), rtol=1e-6)
     assert step.programs
+
+
+def test_after_an_error_gradients_are_as_in_eager_code(monkeypatch):
+    """A gradient that is dropped first lies in memory which is used for other data before."""
+    replay, ends = Program.__call__, []
+    monkeypatch.setattr(Program, "__call__", lambda *given: ends.append(replay(*given)) or ends[-1])
+
+    def made(decorate):
+        tg.manual_seed(0)
+        models = [nn.MLP([4, 64, 2]), nn.MLP([4, 64, 2])]
+        optimizers = [optim.SGD(m.parameters(), lr=0.1) for m in models]
+
+        @decorate
+        def step(x, *index):
+            for opt in optimizers:
+                opt.zero_grad()
+            for model, opt, i in zip(models, optimizers, index, strict=True):
+                model(x).exp()[i].mean().backward()
+                opt.step()
+
+        return step, [p for m in models for p in m.parameters()]
+
+    (eager, mine), (captured, theirs) = made(lambda f: f), made(partial(capture, fuse=False))
+    for i in range(14):
+        x = Tensor(RNG.standard_normal((3, 4)).astype("f"))
+        index = [Tensor([7 if i in wrong else 2]) for wrong in ((5, 11), (8, 9))]
+        for step in (eager, captured):
+            with pytest.raises(IndexError) if i in (5, 8, 9, 11) else nullcontext():
+                step(x, *index)
+        for p, q in zip(mine, theirs, strict=True):
+            np.testing.assert_array_equal(p._data, q._data)
+            assert (p.grad is None) == (q.grad is None)
+            if p.grad is not None:
+                np.testing.assert_array_equal(p.grad._data, q.grad._data)
+    assert len(ends) > 3 and ends[0] is None and ends[-1] is not None  # after an error replays go on
 
 
 def test_models_are_trained_in_threads_at_the_same_time():

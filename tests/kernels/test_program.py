@@ -11,6 +11,7 @@ from tinygrad_like.kernels.kinds import OPTIONAL, READ, REAL, STRIDED, WRITE, Pl
 from tinygrad_like.kernels.program import Call, beside, kernel, run
 from tinygrad_like.kernels.simd import inner
 from tinygrad_like.kernels.threads import LINE, take
+from tinygrad_like.kernels.unchanged import unchanged
 from tinygrad_like.kernels.views import count_of, data_of, floats_at, stride_of
 
 LARGE = 10**6
@@ -231,3 +232,17 @@ def test_a_task_out_of_memory_raises(least):
         beside((scale, x, 1.0, y), (hungry, least, done))
     scale(x, 2.0, y)  # and the pool still works
     np.testing.assert_array_equal(y, 2 * x)
+
+
+def test_unchanged_compares_a_list_and_words_elsewhere():
+    listed, words = [object(), object()], np.array([5, 6], np.int64)
+    place = words.ctypes.data + 8
+
+    def same(*expected):
+        row = np.array(expected, np.int64)
+        return unchanged(id(listed), row.ctypes.data)
+
+    ids = [*map(id, listed)]
+    assert same(2, *ids, 0) and same(2, *ids, 1, place, 6) and same(2, *ids, 2, place, 6, place - 8, 5)
+    assert not same(2, *ids, 1, place, 5) and not same(2, *ids, 2, place, 6, place - 8, 6)
+    assert not same(2, *ids[::-1], 0) and not same(1, ids[0], 0) and not same(3, *ids, ids[0], 0)

@@ -252,7 +252,7 @@ class Program:
     def _lasts(self, steps: Sequence[Step]) -> bool:
         """Whether steps have changed anything that lasts."""
         return any([step.name != "numbers of an optimizer" and (
-            not self.tape.state.keys().isdisjoint(step.uses()[1])
+            not self.tape.state.keys().isdisjoint(map(id, map(memory, step.writes())))
             or id(getattr(step.function, "__self__", None)) in self.tape.effects) for step in steps])
 
     # Auditing it ----------------------------------------------------------------------------------------------------
