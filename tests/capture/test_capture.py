@@ -444,7 +444,7 @@ def test_after_an_error_gradients_are_as_in_eager_code(monkeypatch):
             assert (p.grad is None) == (q.grad is None)
             if p.grad is not None:
                 np.testing.assert_array_equal(p.grad._data, q.grad._data)
-    assert len(ends) > 3 and ends[0] is None and ends[-1] is not None  # after an error replays go on
+    assert None in ends and ends[-1] is not None  # after an error replays go on
 
 
 def test_models_are_trained_in_threads_at_the_same_time():

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..core.tensor import Tensor
 from ..transforms.codegen import define
-from .pytree import holds_only_tensors
+from .pytree import Same, holds_only_tensors
 
 MISSING: Any = type("MISSING", (), {"__repr__": lambda self: "nothing"})()
 _VALUES = (int, float, bool, str, bytes, complex, type(None), np.generic, np.dtype)
@@ -38,7 +38,7 @@ class Ask:
 
     LENGTH, PARTS = Question(len), Question(list)
     SIZE, BASES = Question(lambda of: len(vars(of))), Question(attrgetter("__mro__"))  # of a class
-    IDS, RESULT = Question(lambda of: [*map(id, of)]), Question(lambda of: of())
+    IDS, RESULT = Question(lambda of: [*map(Same, of)]), Question(lambda of: of())
     WITHOUT_GRADIENT = Question(lambda own: own.get("_grad") is None, own=True)  # of a Tensor's attributes
 
     @staticmethod
@@ -90,7 +90,6 @@ class Guards:
         self.entries: list[Entry] = []
         self.tensors: list[Tensor] = []
         self.known: Set[int] = set()  # the ids of all that lives as long as the entries
-        self.kept: list[Any] = []  # parts of sets, and keys
         self.tables: dict[int, str] = {}  # the names of NumPy arrays, by their memory
         self.bound: list[Entry] = []  # places with another Tensor in each call
         self.left: list[tuple[Entry, Any]] = []  # flags that the function has just changed
@@ -102,8 +101,6 @@ class Guards:
 
     def ask(self, question: Question, about: Any, name: str) -> None:
         """Watch the answer to a question."""
-        if question is Ask.IDS:  # an id is known to be of the same object only while that lives
-            self.kept += about
         self.entries.append(Entry(about, question, question.answer(about), name))
 
     def same(self) -> bool:

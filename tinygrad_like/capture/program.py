@@ -44,7 +44,6 @@ class Program:
     def __init__(self, tape: Tape, inputs: Sequence[Tensor], result: Any, world: Guards, fuse: bool):
         self.tape, self.fuse, outside = tape, fuse, world.tensors
         self.names = [place.name for place in world.bound]
-        self.rejected = ""  # the difference of faster code, if it gave other numbers
         self.source: dict[int, tuple[str, Any]] = {id(t): ("outside", t) for t in outside}
         input_of = {id(x): i for i, x in reversed([*enumerate(inputs)])}
         self.source |= {id(leaf.grad): ("gradient", input_of.get(key, leaf)) for key, leaf in tape.leaves.items()
@@ -95,9 +94,8 @@ class Program:
         """Note whose gradients it sets, and where they lie. input_of, known: inputs and Tensors from outside, by id."""
         # Leaves, gradients, and the numbers of inputs that are the gradient or the leaf.
         self.grads: list[tuple[Tensor, Any, int | None, int | None]] = []
-        self.owned: list[int] = []  # indices of gradients on memory of the program,
+        self.owned: list[int] = []  # indices of gradients on memory of the program
         self.ready: dict[int, int] = {}  # the number of steps until those exist that it drops first, by leaf
-        self.shared: list[int] = []  # and of those that Python may have there: the next call does not read them
         tape, added = self.tape, {id(grad) for _, grad in self.tape.accumulated.values()}
         for key, leaf in tape.leaves.items():
             if (grad := leaf._grad) is not None and (grad.requires_grad or grad.node is not None):
@@ -113,8 +111,6 @@ class Program:
                 self.owned.append(len(self.grads))
                 if key in tape.dropped:
                     self.ready[key] = self.written_by.get(id(memory(tape.gradients[key])), 0)
-                if key not in input_of and key not in tape.accumulated:
-                    self.shared.append(len(self.grads))
                 grad = wrap(self.moved(tape.gradients[key]))
             self.grads.append((leaf, grad, of if kind == "input" else None, input_of.get(key)))
 
@@ -174,14 +170,12 @@ class Program:
         """The function's result, and the values it binds to places; None if an error stopped it before it changed
         anything, so that Python may run the call."""
         given = self.given(tensors)
-        for k in self.needed:
-            self.inputs[k][...] = given[k]._data
         now = tick()
         for t in self.touched:
             t.shared_version().change(now)
         self._keep_gradients()
         try:
-            self.replay()
+            self.replay(given)
         except BaseException as error:
             done = self._done()
             for leaf, *_ in self.grads:
@@ -239,7 +233,9 @@ class Program:
                 new.requires_grad, new.node = True, t.node
         return new
 
-    def replay(self) -> None:
+    def replay(self, given: Sequence[Any]) -> None:
+        for k in self.needed:
+            self.inputs[k][...] = given[k]._data
         for part in self.parts:
             self.part = part
             part.run()
@@ -280,16 +276,18 @@ class Program:
         """Replay the call that Python has just run, from the state before it. Returns the first difference, or nothing;
         ROUNDING if steps were fused and no number differs by more, or if an error stopped it early. Keeps the state
         that Python has left."""
-        moving: list[Any] = [self.grads[j][0]._grad for j in self.shared]
+        # Gradients that the next call does not read: Python's may lie in memory of the program, too.
+        shared = [j for j in self.owned if self.grads[j][3] is None and id(self.grads[j][0]) not in self.added]
+        moving: list[Any] = [self.grads[j][0]._grad for j in shared]
         if len({*map(id, moving)}) < len(moving) or any([
                 t is None or t._data.shape != self.grads[j][1]._data.shape or t.dtype is not self.grads[j][1].dtype
-                for t, j in zip(moving, self.shared, strict=True)]):
+                for t, j in zip(moving, shared, strict=True)]):
             return "a gradient"
         if plain_in(result) != plain_in(self.result):
             return "what it returns"
         count = len(before.arrays)
         after = Saved([*before.arrays, *[t._data for t in moving]], [holder for holder, _ in before.numbers])
-        for t, j in zip(moving, self.shared, strict=True):  # Python's gradients move to memory of the program
+        for t, j in zip(moving, shared, strict=True):  # Python's gradients move to memory of the program
             leaf, grad, i, k = self.grads[j]
             t._data, self.grads[j] = grad._data, (leaf, t, i, k)
         after.arrays[count:] = moved = [t._data for t in moving]
@@ -297,11 +295,9 @@ class Program:
         if not self.scales:  # it was never replayed
             in_bytes(self.arena)[...] = 255  # NaN, and -1
         before.restore()
-        for k in self.needed:
-            self.inputs[k][...] = given[k]._data
         wrong, stopped = "", False
         try:
-            self.replay()
+            self.replay(given)
         except Exception as error:
             wrong, stopped = str(error) or repr(error), not (isinstance(error, Refused) or self._lasts(self._done()))
         wrong = wrong or after.other_number()
@@ -311,7 +307,7 @@ class Program:
         pairs: list[Any] = [("result", a._data, b) for a, b in ends if self.standins[id(a)][0] == "made"]
         pairs += [("gradient", grad._data, (leaf if k is None else given[k]).grad)
                   for j, (leaf, grad, i, k) in enumerate(self.grads)
-                  if grad is not None and i is None and j not in self.shared]
+                  if grad is not None and i is None and j not in shared]
         found += [(apart(x, getattr(t, "_data", _NOTHING), self.scales, n), f"a {what} of shape {x.shape}")
                   for n, (what, x, t) in enumerate(pairs, len(found))]
         wrong = wrong or next((what for how, what in found if how > (ROUNDED if self.fuse else SAME)), "")
@@ -324,20 +320,15 @@ class Program:
         python = [step for step in steps if step.call is None]
         kinds = ", ".join([f"{x.dtype} {x.shape}" for x in self.inputs])
         lines = [f"({kinds}), {len(steps) - loops - len(python)} calls of kernels, {loops} loops, "
-                 f"{len(python)} steps in Python; {_size(self.arena.nbytes)} in one arena "
-                 f"in place of {_size(self.bytes)}"
-                 + (f"; others in each call: {', '.join(self.names)}" if self.names else "")
-                 + (f"; faster code gave other numbers, in {self.rejected}" if self.rejected else "")]
+                 f"{len(python)} steps in Python; {self.arena.nbytes / 1e3:,.1f} kB in one arena "
+                 f"in place of {self.bytes / 1e3:,.1f} kB"
+                 + (f"; others in each call: {', '.join(self.names)}" if self.names else "")]
         for i, step in enumerate(steps):
             what = "Python" if step.call is None else "loop" if isinstance(step.call, Loop) else step.call.kernel.name
             written = ", ".join([f"{x.dtype} {x.shape}" for x in step.writes()[:2]])
             why = f"   no compiled code does this; called at {step.line}" if step.call is None and step.line else ""
             lines.append(f"{i:5} {what:24} {step.name:40} -> {written}{why}")
         return "\n".join(lines)
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count / 1e3:.1f} kB"
 
 
 def _sorted(steps: Iterable[Step]) -> list[Step]:

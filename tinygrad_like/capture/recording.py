@@ -127,7 +127,6 @@ def audit(self: capture, kind: Kind, program: Program, inputs: list[Tensor], arg
     wrong = wrong or program.differs(before, (result, [place.get() for place in world.bound]), given)
     if wrong and program.fuse and kind.make is not None:
         kind.fused, kind.program = program if wrong == ROUNDING else None, kind.make(False)
-        kind.program.rejected = "" if wrong == ROUNDING else wrong
     elif not wrong and kind.make is not None:
         kind.program, kind.fused, kind.make = kind.fused or program, None, None
         program.tape.release()
