@@ -31,6 +31,7 @@ from .recorder import Tape
 from .snapshots import ROUNDED, SAME, Saved, apart
 
 ROUNDING = "the last bits"
+_SAFE = "draw", "numbers of an optimizer"  # Python functions that raise no error
 _NOTHING = np.empty(0)
 
 
@@ -85,7 +86,7 @@ class Program:
         self.arrays = [self.grads[j][1]._data for j in self.owned]
         runs = groupby(steps, lambda step: step.call is None)
         self.parts = [part for python, run in runs for part in (run if python else [Calls(run)])]
-        del self.moved, self.source, self.written_by  # they would keep the recording's results alive
+        del self.moved, self.source  # they would keep the recording's results alive
         self.scales: dict[Any, float] = {}  # the largest number of each array in its first audit
         self.held = 0  # the program's own references to the memory of results and gradients
         self.views = 0  # to the arrays of gradients
@@ -95,7 +96,6 @@ class Program:
         # Leaves, gradients, and the numbers of inputs that are the gradient or the leaf.
         self.grads: list[tuple[Tensor, Any, int | None, int | None]] = []
         self.owned: list[int] = []  # indices of gradients on memory of the program
-        self.ready: dict[int, int] = {}  # the number of steps until those exist that it drops first, by leaf
         tape, added = self.tape, {id(grad) for _, grad in self.tape.accumulated.values()}
         for key, leaf in tape.leaves.items():
             if (grad := leaf._grad) is not None and (grad.requires_grad or grad.node is not None):
@@ -109,8 +109,6 @@ class Program:
                 if of is not input_of.get(key, leaf):
                     raise Refused("it gives a Tensor the gradient of another one; clone() it")
                 self.owned.append(len(self.grads))
-                if key in tape.dropped:
-                    self.ready[key] = self.written_by.get(id(memory(tape.gradients[key])), 0)
                 grad = wrap(self.moved(tape.gradients[key]))
             self.grads.append((leaf, grad, of if kind == "input" else None, input_of.get(key)))
 
@@ -145,7 +143,12 @@ class Program:
         self.needed = [i for i, x in enumerate(given) if id(memory(x)) in used]
         self.bytes = sum([m.nbytes for key, m in written.items() if key not in pinned] + [x.nbytes for x in given])
         steps = joined(steps, pinned | kept.keys(), self.fuse)
-        self.written_by = {key: i for i, step in enumerate(steps, 1) for key in step.uses()[1]}
+        # The number of steps until none may fail: of Python functions, and of checks.
+        self.risky = max([i for i, step in enumerate(steps, 1) if step.function and step.name not in _SAFE], default=0)
+        before = [step for step in steps[:self.risky] if step.name != "numbers of an optimizer"]
+        self.undone = [m for key, m in tape.state.items() if any([key in step.uses()[1] for step in before])]
+        effects = [step for step in before if id(getattr(step.function, "__self__", None)) in tape.effects]
+        self.holders = tape.counted() if effects else []
         steps, self.arena, moved = placed(steps, pinned, kept, given)
         self.moved = lambda x: moved(tape.origins.noted(x))
         return steps
@@ -167,21 +170,25 @@ class Program:
         return held <= self.held and views <= self.views
 
     def __call__(self, tensors: Sequence[Tensor]) -> Any:
-        """The function's result, and the values it binds to places; None if an error stopped it before it changed
-        anything, so that Python may run the call."""
+        """The function's result, and the values it binds to places; None if an error stopped it and all is as it was
+        before, so that Python may run the call."""
         given = self.given(tensors)
         now = tick()
         for t in self.touched:
             t.shared_version().change(now)
         self._keep_gradients()
+        undo = Saved(self.undone, self.holders) if self.undone or self.holders else None
         try:
             self.replay(given)
         except BaseException as error:
-            done = self._done()
+            if self._done() >= self.risky:
+                raise
+            if undo is not None:
+                undo.restore()
             for leaf, *_ in self.grads:
-                if self.ready.get(id(leaf), 0) > len(done):
+                if id(leaf) in self.tape.dropped:  # other data is there
                     leaf._grad = None
-            if self._lasts(done) or not isinstance(error, Exception):
+            if not isinstance(error, Exception):
                 raise
             return None
         for k in self.changed:
@@ -240,16 +247,10 @@ class Program:
             self.part = part
             part.run()
 
-    def _done(self) -> list[Step]:
-        """The steps of a replay that an error has just stopped."""
-        steps = [step for part in self.parts[:self.parts.index(self.part)] for step in getattr(part, "steps", [part])]
-        return steps + (self.part.steps[:self.part.done] if isinstance(self.part, Calls) else [])
-
-    def _lasts(self, steps: Sequence[Step]) -> bool:
-        """Whether steps have changed anything that lasts."""
-        return any([step.name != "numbers of an optimizer" and (
-            not self.tape.state.keys().isdisjoint(map(id, map(memory, step.writes())))
-            or id(getattr(step.function, "__self__", None)) in self.tape.effects) for step in steps])
+    def _done(self) -> int:
+        """The number of steps that a replay had done when an error stopped it."""
+        before = [len(getattr(part, "steps", [part])) for part in self.parts[:self.parts.index(self.part)]]
+        return sum(before) + getattr(self.part, "done", 0)
 
     # Auditing it ----------------------------------------------------------------------------------------------------
 
@@ -299,7 +300,7 @@ class Program:
         try:
             self.replay(given)
         except Exception as error:
-            wrong, stopped = str(error) or repr(error), not (isinstance(error, Refused) or self._lasts(self._done()))
+            wrong, stopped = str(error) or repr(error), not isinstance(error, Refused) and self._done() < self.risky
         wrong = wrong or after.other_number()
         mine = [*before.arrays[:count - len(self.changed)], *[self.inputs[k] for k in self.changed], *moved]
         found = after.compared(mine, self.scales)
