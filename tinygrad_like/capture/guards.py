@@ -26,25 +26,21 @@ _CHEAPER = 3  # a comparison of one place takes as long as to list so many
 _AT, _TAGS = vars(type)["__weakrefoffset__"].__get__(type) + 16, 2**32
 
 
-class Question(NamedTuple):
+class Ask(NamedTuple):
     """A question about an object, in place of a key. own: whether the function may change the answer itself."""
 
     answer: Callable[[Any], Any]
     own: bool = False
 
 
-class Ask:
-    """The questions."""
+LENGTH, PARTS, SIZE = Ask(len), Ask(list), Ask(lambda of: len(vars(of)))  # SIZE and BASES are of a class
+IDS, BASES, RESULT = Ask(lambda of: [*map(Same, of)]), Ask(attrgetter("__mro__")), Ask(lambda of: of())
+WITHOUT_GRADIENT = Ask(lambda own: own.get("_grad") is None, own=True)  # of a Tensor's attributes
 
-    LENGTH, PARTS = Question(len), Question(list)
-    SIZE, BASES = Question(lambda of: len(vars(of))), Question(attrgetter("__mro__"))  # of a class
-    IDS, RESULT = Question(lambda of: [*map(Same, of)]), Question(lambda of: of())
-    WITHOUT_GRADIENT = Question(lambda own: own.get("_grad") is None, own=True)  # of a Tensor's attributes
 
-    @staticmethod
-    def zero(option: str) -> Question:
-        """Whether an option of an optimizer's group is 0."""
-        return Question(lambda group: dict.get(group, option) == 0, own=True)
+def zero(option: str) -> Ask:
+    """Whether an option of an optimizer's group is 0."""
+    return Ask(lambda group: dict.get(group, option) == 0, own=True)
 
 
 class Entry(NamedTuple):
@@ -65,14 +61,14 @@ class Entry(NamedTuple):
             setattr(self.where, self.key, value)
 
     def holds(self) -> bool:
-        if type(self.key) is Question:
+        if type(self.key) is Ask:
             return self.key.answer(self.where) == self.value
         return same(self.get(), self.value)
 
     def condition(self) -> tuple[str, tuple]:
         """An expression for this entry, and the objects in it."""
         where, key, value, _ = self
-        if type(key) is Question:
+        if type(key) is Ask:
             return "{}({}) == {}", (key.answer, where, value)
         if self.get() is not value:  # but equal
             return "{}()", (self.holds,)
@@ -99,7 +95,7 @@ class Guards:
         self.versions: dict[int, tuple[Any, Any]] = {}  # of objects that `quick` compares as a whole
         self.unsteady = set[int]()  # those of which something else has changed
 
-    def ask(self, question: Question, about: Any, name: str) -> None:
+    def ask(self, question: Ask, about: Any, name: str) -> None:
         """Watch the answer to a question."""
         self.entries.append(Entry(about, question, question.answer(about), name))
 
@@ -115,7 +111,7 @@ class Guards:
             self.quick, self.what = self._in_one_expression(), ""
             return True
         self.what = entry.name
-        if type(entry.key) is not Question:
+        if type(entry.key) is not Ask:
             if _bindable(entry.where, entry.get()) and holds_only_tensors(entry.value):
                 self.moved = entry
             self.replaced = not isinstance(entry.value, (*_VALUES, np.ndarray, type(MISSING)))
@@ -131,9 +127,9 @@ class Guards:
             return tables[0], places
         for entry in self._differences():
             where, key, value, name = entry
-            if key.own if type(key) is Question else id(where) in effects:
+            if key.own if type(key) is Ask else id(where) in effects:
                 continue
-            if type(key) is Question:
+            if type(key) is Ask:
                 return name, places
             now = entry.get()
             if _bindable(where, now) and (holds_only_tensors(value) or value is None):
@@ -147,15 +143,11 @@ class Guards:
     def _differences(self) -> Iterator[Entry]:
         return (entry for entry in self.entries if not entry.holds())
 
-    def without_gradients(self) -> dict[int, bool]:
-        """Whether each Tensor that needs a gradient had none, by the id of its attributes."""
-        return {id(entry.where): entry.value for entry in self.entries if entry.key is Ask.WITHOUT_GRADIENT}
-
     def drop_gradients(self, of: Set[int]) -> None:
         """Ask no more whether these Tensors have gradients, which they had, and which the program drops first."""
         known = {id(vars(t)) for t in self.tensors if id(t) in of}
         self.quick, self.entries = None, [entry for entry in self.entries if not (
-            entry.key is Ask.WITHOUT_GRADIENT and entry.value is False and id(entry.where) in known)]
+            entry.key is WITHOUT_GRADIENT and entry.value is False and id(entry.where) in known)]
 
     def _in_one_expression(self) -> Callable[[], bool]:
         """Code that tests whether all is as it is now. Classes are compared by version, and what small objects hold by
@@ -178,7 +170,7 @@ class Guards:
         tests: list[tuple[str, tuple]] = [
             ("{}(id(found := {}(*{})), {})", (unchanged.call, gc.get_referents, tuple(whole), words.ctypes.data))]
         for entry in self.entries:
-            if id(entry.where) not in covered or entry.key is Ask.RESULT or entry.key is Ask.PARTS and entry.value:
+            if id(entry.where) not in covered or entry.key is RESULT or entry.key is PARTS and entry.value:
                 tests.append(entry.condition())
         tests = [*{(text, *map(id, about)): (text, about) for text, about in tests}.values()]  # none is done twice
         objects = {id(x): x for _, about in tests for x in about}

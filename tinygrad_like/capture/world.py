@@ -24,7 +24,7 @@ from ..core.tensor import Tensor
 from ..dtypes import memory
 from ..random import Generator
 from .capture import capture
-from .guards import MISSING, Ask, Entry, Guards, Question, get
+from .guards import BASES, IDS, LENGTH, MISSING, PARTS, RESULT, SIZE, WITHOUT_GRADIENT, Ask, Entry, Guards, get, zero
 from .pytree import FIELDS, PLAIN, holds_only_tensors, parts_of, tensors_in
 from .trace import OURS, PYTHON, USERS, Code, names_in, owner_of, owner_of_class, pure
 
@@ -53,7 +53,8 @@ class World(Guards):
 
     def __init__(self, of: capture, parts: Sequence[Any], effects: Set[int] = frozenset(), before: World | None = None):
         super().__init__()
-        self.without = before.without_gradients() if before is not None else {}
+        # Whether each Tensor that needs a gradient had none, by the id of its attributes.
+        self.without = {id(e.where): e.value for e in (before.entries if before else ()) if e.key is WITHOUT_GRADIENT}
         self.trace, self.places, self.unknown, self.effects = (trace := of.trace), of.places, "", effects
         self.seen, self.given = dict[int, Any](), {id(part): part for part in parts}
         self.ran = {id(code) for code in (*trace.ran, *trace.own)}
@@ -84,7 +85,7 @@ class World(Guards):
             self._own_code(code, globals_)
         self.bind()
         self.known = {id(x) for entry in self.entries for x in entry[::2]} | {*map(id, self.tensors)}
-        self.entries.sort(key=lambda entry: type(entry.key) is Question)
+        self.entries.sort(key=lambda entry: type(entry.key) is Ask)
         self.seen, self.given, self.trace = {}, {}, None  # type: ignore[assignment]  # they would keep objects alive
 
     # From one thing to the next ---------------------------------------------------------------------------------------
@@ -146,7 +147,7 @@ class World(Guards):
         """The attributes that the code names; all of an object of ours, or of a subclass, since our code reads them."""
         kind, before = type(value), self.counted
         if (own := getattr(value, "__dict__", None)) is not None:
-            self.ask(Ask.LENGTH if owner_of_class(kind) == OURS else Ask.PARTS, own, f"the attributes of {name}")
+            self.ask(LENGTH if owner_of_class(kind) == OURS else PARTS, own, f"the attributes of {name}")
             if not ours:
                 self.at(self._held(value), "__dict__", own, f"the attributes of {name}", follow=False)
         stepping = "step" in vars(kind) and owner_of_class(kind) == USERS
@@ -171,7 +172,7 @@ class World(Guards):
             what = f"{_OF_TENSORS[key]} of {name}" if key in _OF_TENSORS else f"{name}.{key}"
             self.at(own, key, own.get(key, MISSING), what, follow=key != "_data")
         if t.requires_grad or type(t) is not Tensor:  # a frozen parameter may keep a gradient
-            self.at(vars(t), Ask.WITHOUT_GRADIENT, self.without.get(id(vars(t)), t._grad is None),
+            self.at(vars(t), WITHOUT_GRADIENT, self.without.get(id(vars(t)), t._grad is None),
                     "which Tensors have gradients")
 
     def _array(self, x: np.ndarray, name: str) -> None:
@@ -182,7 +183,7 @@ class World(Guards):
                          "outside")
         else:
             self.tables[id(memory(x))] = f"the array {name}"
-            self.ask(Ask.RESULT, lambda: (x.tobytes(), x.shape, x.dtype, x.flags.writeable), f"the array {name}")
+            self.ask(RESULT, lambda: (x.tobytes(), x.shape, x.dtype, x.flags.writeable), f"the array {name}")
 
     def _container(self, value: Any, name: str) -> None:
         kind = type(value)
@@ -190,26 +191,26 @@ class World(Guards):
             self._refuse(f"{name} has {len(value):,} entries, which it would take long to compare")
         elif kind in (tuple, set, frozenset):
             if kind is set:
-                self.ask(Ask.IDS, value, name)
+                self.ask(IDS, value, name)
             for part in value:
                 self.follow(part, f"a part of {name}")
         elif kind in _DICTS:
             strings = {*map(type, value)} <= {str}
             if not self.counted or not all([type(part) is np.ndarray for part in value.values()]):
-                self.ask(Ask.LENGTH if self.inner else Ask.PARTS if strings else Ask.IDS, value, f"the keys of {name}")
+                self.ask(LENGTH if self.inner else PARTS if strings else IDS, value, f"the keys of {name}")
             for key, part in list(value.items()):
                 self.follow(key, f"a key of {name}")
                 if not self.counted or key in self.names or not _counts(part):
                     self.at(value, key, part, f"{name}[{key!r}]" if type(key) in PLAIN else f"a part of {name}")
                 elif type(part) in _NUMBERS and key != "lr":
-                    self.ask(Ask.zero(key), value, f"{name}[{key!r}]")
+                    self.ask(zero(key), value, f"{name}[{key!r}]")
             if hasattr(value, "__dict__"):
                 self._attributes(value, name)
             if isinstance(value, defaultdict) and not self.inner:
-                self.ask(Ask.RESULT, partial(getattr, value, "default_factory"), name)
+                self.ask(RESULT, partial(getattr, value, "default_factory"), name)
                 self.follow(value.default_factory, name)
         else:
-            self.ask(Ask.LENGTH, value, f"the length of {name}")
+            self.ask(LENGTH, value, f"the length of {name}")
             for key, part in enumerate(value):
                 self.at(value, key, part, f"{name}[{key}]")
 
@@ -246,14 +247,14 @@ class World(Guards):
         for other in (type(of), *of.__bases__):
             self.follow(other, other.__name__)
         if isinstance(of, ABCMeta):
-            self.ask(Ask.RESULT, get_cache_token, "what is registered with abstract classes")
+            self.ask(RESULT, get_cache_token, "what is registered with abstract classes")
         if owner == PYTHON or owner == OURS and issubclass(of, Op):
             return  # an op's class gets code when it is needed
-        self.ask(Ask.SIZE, of, f"how many attributes {of.__name__} has")
+        self.ask(SIZE, of, f"how many attributes {of.__name__} has")
         if owner == USERS:
-            self.ask(Ask.BASES, of, f"the bases of {of.__name__}")
+            self.ask(BASES, of, f"the bases of {of.__name__}")
             for key in self.names & {"__name__", "__qualname__"}:
-                self.ask(Ask.RESULT, partial(getattr, of, key), key)
+                self.ask(RESULT, partial(getattr, of, key), key)
         for key, value in list(vars(of).items()):
             f = value.__func__ if isinstance(value, staticmethod | classmethod) else value
             if key in self.names or key[:2] == "__" and callable(value) or type(value) in (*_NUMBERS, bool) or (
