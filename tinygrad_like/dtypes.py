@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -187,10 +186,9 @@ def memory(x: np.ndarray) -> np.ndarray:
     return x
 
 
-def arrays_in(value: Any) -> Iterable[np.ndarray]:
+def arrays_in(value: Any) -> list[np.ndarray]:
     """The arrays in nested tuples, lists and dicts."""
     if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, tuple | list | dict):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from arrays_in(part)
+        return [value]
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else ()
+    return [x for part in parts for x in arrays_in(part)]

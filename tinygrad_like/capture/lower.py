@@ -102,7 +102,7 @@ def _kernels(step: Step, tape: Tape) -> list[Step]:
             again = Tape(before=tape)
             again.origins = tape.origins
             with setting("compiled", True), again:
-                results = [*arrays_in(again.unit(step.name, step.function, step.arguments, step.options))]
+                results = arrays_in(again.unit(step.name, step.function, step.arguments, step.options))
             if again.steps and all(s.call for s in again.steps) and [x.shape for x in results] == [
                     x.shape for x in step.outputs]:  # else it saves other values for its VJP
                 return [*again.steps, *[filling(step.name, out, x) for x, out in zip(

@@ -50,16 +50,18 @@ class Origins:
 
     def make(self, m: np.ndarray) -> None:
         """Add memory that a step has made."""
-        room = -(-m.nbytes // LINE) * LINE
-        if room > self.left:
-            self.left = max(room, _PAGES)
+        count = -(-m.nbytes // LINE) * LINE
+        if count > self.left:
+            self.left = max(count, _PAGES)
             self.pages = mmap.mmap(-1, self.left)
-        self.left -= room
-        stand_in = np.ndarray((m.nbytes,), BYTE, self.pages, self.left)
-        self.add(MADE, m, stand_in)
-        self.add(MADE, stand_in)
+        self.left -= count
+        room = np.ndarray((m.nbytes,), BYTE, self.pages, self.left)
+        self.add(MADE, m, shown(m, room, address(m)))
+        self.add(MADE, room)
 
     def noted(self, x: np.ndarray) -> np.ndarray:
         """An array as steps have it: on the stand-in for its memory, if there is one."""
         found = self.get(m := memory(x))
-        return x if found is None or found.stand_in is None else shown(x, found.stand_in, address(m))
+        if found is None or (stand_in := found.stand_in) is None:
+            return x
+        return stand_in if x is m else shown(x, memory(stand_in), address(m))

@@ -15,7 +15,7 @@ as long as Python would take the same path again, which `guards.py` checks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -102,18 +102,21 @@ class Tape(Listener):
         options, new = options or {}, changes is None
         if self.inside:
             return function(*arguments, **options)
+        given = arrays_in([*arguments, *options.values()])
+        if new and not given and name != "filled":  # a constant
+            return function(*arguments, **options)
         self.flush()
         written = changes or [x for x in [options.get("stats")] if x is not None]  # an array that gets results
-        for x in arrays_in([*arguments, *options.values()]):
+        for x in given:
             if not any([x is y for y in written]):
                 self.know(x)
         self.inside = True
         try:
-            with unwatched(function) if new else nullcontext():  # an effect may call code of the user
-                result = as_arrays(function(*arguments, **options))
+            run = partial(unwatched, function, function) if new else function  # an effect may call code of the user
+            result = as_arrays(run(*arguments, **options))
         finally:
             self.inside, steps = False, self._taken(name)
-        outputs = [*arrays_in(result)] if new else []
+        outputs = arrays_in(result) if new else []
         enough = new and self._suffices(steps, [*outputs, *written])
         if result is NotImplemented or by_kernels and not (enough and type(result) is np.ndarray):
             return NotImplemented  # record the code that runs instead
@@ -200,22 +203,19 @@ class Tape(Listener):
     # Events ----------------------------------------------------------------------------------------------------------
 
     def op(self, op: Any, inputs: Any, options: dict, run: Callable) -> Any:
-        with unwatched(getattr(op, "definition", op.forward)):
-            return run(inputs, options)
+        return unwatched(getattr(op, "definition", op.forward), run, inputs, options)
 
     def compute(self, name: str, function: Callable, arguments: Sequence, options: dict) -> Any:
-        if name != "filled" and not [*arrays_in([*arguments, *options.values()])]:
-            return function(*arguments, **options)  # a constant
         return self.unit(name, function, arguments, options)
 
     def rule(self, op: Any, node: Any, i: int | None, rule: Callable, g: Any, values: Sequence) -> Any:
-        if mode.recording:
-            return rule(g, *values)
-        with unwatched(rule):
-            given = self.unit(f"the VJP of {op.name}", rule, tuple(map(_array, (g, *values))), by_kernels=i is not None)
-            if given is NotImplemented and i is not None:  # no kernels compute it: record the ops that it calls
-                return op.rules[0 if op.variadic else i][0](g, *values)
-            return repointed(given, wrap)
+        return rule(g, *values) if mode.recording else unwatched(rule, self._rule, op, i, rule, g, values)
+
+    def _rule(self, op: Any, i: int | None, rule: Callable, g: Any, values: Sequence) -> Any:
+        given = self.unit(f"the VJP of {op.name}", rule, tuple(map(_array, (g, *values))), by_kernels=i is not None)
+        if given is NotImplemented and i is not None:  # no kernels compute it: record the ops that it calls
+            return op.rules[0 if op.variadic else i][0](g, *values)
+        return repointed(given, wrap)
 
     def effect(self, name: str, function: Callable, arguments: Sequence, writes: Sequence) -> None:
         owner: Any = getattr(function, "__self__", None)
@@ -271,9 +271,7 @@ class Tape(Listener):
             self.end(what, remedy)
 
     def tell(self, event: str, *about: Any) -> Any:
-        events = {"looked at": "hold", "varies": "end", "set data": "set_data", "gradient": "note_gradient",
-                  "new gradient": "note_leaf"}
-        return getattr(self, events[event])(*about)
+        return _EVENTS[event](self, *about)
 
     def end(self, what: str, remedy: str) -> None:
         """Note that no program can repeat the function; from now on it runs without capture."""
@@ -298,6 +296,10 @@ class Tape(Listener):
         if self.origins.kind(m) in (UNKNOWN, GRADIENT):  # several may lie in it
             self.accumulated.setdefault(id(leaf), (leaf, grad))
             self.origins.add(GRADIENT, m)
+
+
+_EVENTS: dict[str, Callable] = {"looked at": Tape.hold, "varies": Tape.end, "set data": Tape.set_data,
+                                "gradient": Tape.note_gradient, "new gradient": Tape.note_leaf}
 
 
 def _told(x: Any) -> str:

@@ -51,8 +51,13 @@ class Saved:
             yield x, copy.view(x.dtype).reshape(x.shape)
 
     def restore(self) -> None:
-        for x, values in self:
-            x[...] = values
+        if self.file is None or not all([x.flags.c_contiguous for x in self.arrays]):
+            for x, values in self:
+                x[...] = values
+        else:
+            self.file.seek(0)
+            for x in self.arrays:
+                self.file.readinto(x)  # type: ignore[attr-defined]
         self._restore_numbers()
 
     def _restore_numbers(self) -> None:

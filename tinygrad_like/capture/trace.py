@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from threading import get_ident
@@ -122,21 +122,17 @@ def _of_user(function: Any) -> bool:
     return owner_of(function.__globals__, function.__code__.co_filename) == USERS or any(map(_of_user, cells))
 
 
-class unwatched:
-    """In a `with` block that calls a function, stop watching this thread if the function is this library's: it calls no
-    user code, and watching each call in it would take longer than the function."""
-
-    def __init__(self, function: Any = None):
-        self.function = function
-
-    def __enter__(self) -> None:
-        self.watching = sys.getprofile()
-        sys.setprofile(None)  # first, since the next line takes longer if it is watched
-        if self.watching is not None and _of_user(self.function):
-            sys.setprofile(self.watching)
-
-    def __exit__(self, *_: Any) -> None:
-        sys.setprofile(self.watching)
+def unwatched(function: Any, run: Callable, *arguments: Any, **options: Any) -> Any:
+    """Call `run`, which calls a function. This thread is not watched meanwhile if the function is this library's: it
+    calls no user code, and watching each call in it would take longer than the function."""
+    watching = sys.getprofile()
+    sys.setprofile(None)  # first, since the next line takes longer if it is watched
+    try:
+        if watching is not None and _of_user(function):
+            sys.setprofile(watching)
+        return run(*arguments, **options)
+    finally:
+        sys.setprofile(watching)
 
 
 class Trace:

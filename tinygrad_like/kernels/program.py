@@ -142,12 +142,13 @@ class Kernel:
         """The arrays that it writes, or those that it reads, including those of plans and tables."""
         found: list[np.ndarray] = []
         for x, kind in zip(arguments, self.kinds.values(), strict=True):
-            if isinstance(kind, Rows):  # most of its arrays are read, too
+            if type(kind) is Array:
+                if kind.writes == written and x is not None:
+                    found.append(x)
+            elif type(kind) is Rows:  # most of its arrays are read, too
                 found += x.arrays()
-            elif isinstance(kind, Plan) and not written:
+            elif type(kind) is Plan and not written:
                 found += [getattr(x, name) for name in kind.axes]
-            elif isinstance(kind, Array) and kind.writes == written and x is not None:
-                found.append(x)
         return found
 
     def __getattr__(self, name: str):
