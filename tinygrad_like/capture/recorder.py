@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from types import ModuleType
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -61,7 +62,7 @@ class Tape(Listener):
         self.leaves: dict[int, Any] = {}  # Tensors whose .grad the function sets,
         self.dropped: set[int] = set()  # and those that lose one before anything else
         self.gradients: dict[int, np.ndarray] = {}  # the arrays of these, as steps have them
-        self.lent = {id(memory(t._grad._data)): t for t in leaves if t._grad is not None}
+        self.lent = {id(m := memory(t._grad._data)): (ref(m), t) for t in leaves if t._grad is not None}
         self.accumulated: dict[int, tuple] = {}  # leaves, with gradients that the function reads or adds to
         self.effects: dict[int, Any] = {}  # objects whose methods are effects
         self.inside, self.trouble = False, ""  # whether an op runs; and why the tape cannot be replayed
@@ -182,8 +183,8 @@ class Tape(Listener):
 
     def _kind(self, m: np.ndarray) -> int:
         kind = self.origins.kind(m)
-        if kind == UNKNOWN and id(m) in self.lent:  # the next call may find another gradient
-            self.note_gradient(self.lent.pop(id(m)))
+        if kind == UNKNOWN and (lent := self.lent.get(id(m))) and lent[0]() is m:  # the next call may find another one
+            self.note_gradient(lent[1])
             kind = self.origins.kind(m)
         return kind
 
