@@ -21,6 +21,7 @@ MISSING: Any = type("MISSING", (), {"__repr__": lambda self: "nothing"})()
 _VALUES = (int, float, bool, str, bytes, complex, type(None), np.generic, np.dtype)
 _FLAGS = (bool, str, type(None))  # a function may change these, since a replay sets them too: `model.train()`
 _LISTED = dict, list, types.CellType, types.FunctionType
+_SLOW = 3  # calls that are recorded or audited, before `quick` is worth making
 _CHEAPER = 3  # a comparison of one place takes as long as to list so many
 # A class's tp_version_tag in C, two fields after the other, has 32 bits.
 _AT, _TAGS = vars(type)["__weakrefoffset__"].__get__(type) + 16, 2**32
@@ -92,6 +93,7 @@ class Guards:
         self.what, self.replaced = "", False  # whether an object was replaced by another
         self.moved: Entry | None = None  # a place with another Tensor
         self.quick: Callable[[], bool] | None = None
+        self.slow = 0  # how often all was compared without it
         self.versions: dict[int, tuple[Any, Any]] = {}  # of objects that `quick` compares as a whole
         self.unsteady = set[int]()  # those of which something else has changed
 
@@ -108,7 +110,8 @@ class Guards:
             pass
         if (entry := next(self._differences(), None)) is None:
             self.unsteady.update([key for key, (of, before) in self.versions.items() if _version(of) != before])
-            self.quick, self.what = self._in_one_expression(), ""
+            self.slow, self.what = self.slow + 1, ""
+            self.quick = self._in_one_expression() if self.slow > _SLOW else None
             return True
         self.what = entry.name
         if type(entry.key) is not Ask:
