@@ -170,3 +170,13 @@ def test_a_copy_by_strides_is_read_only_while_it_is_recorded():
     f = capture(lambda x: (x * 1).as_strided((2, 2), (1, 1)).add_(1.0))
     with pytest.raises(ValueError, match="read-only"):
         f(Tensor([1.0, 2.0, 3.0]))
+
+
+def test_a_result_may_have_parameters_as_keys():
+    model = nn.Linear(2, 1)
+    f = capture(lambda x: {p: p.detach() * x for p in model.parameters()})
+    for i in range(6):
+        found = f(Tensor([float(i)]))
+        assert [*map(id, found)] == [*map(id, model.parameters())]
+        assert found[model.bias].item() == (model.bias * i).item()
+    assert f.programs

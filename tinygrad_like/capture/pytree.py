@@ -128,8 +128,10 @@ def rebuilt(value: Any, replace: Callable[[Tensor], Any]) -> Any:
 
 
 def tensors_in(value: Any) -> list[Tensor]:
-    """The Tensors in a value that `parts_of` can take apart."""
-    return tensors_of(parts_within(value))
+    """The Tensors in a value that `parts_of` can take apart, but no keys."""
+    if isinstance(value, Tensor):
+        return [value]
+    return [t for _, part in parts_of(value) or () for t in tensors_in(part)]
 
 
 def parts_within(value: Any) -> list[Any]:
