@@ -26,12 +26,12 @@ from ..core.tensor import Tensor
 from ..errors import warn
 from ..ops import collective
 from ..transforms.switches import Switch
-from .guards import Entry
 from .instructions import Refused
 from .pytree import alike, gone, structure, tensors_of
 from .trace import OURS, USERS, Trace, owner_of, owner_of_class
 
 if TYPE_CHECKING:
+    from .guards import Entry
     from .program import Program
     from .recorder import Tape
     from .world import World
@@ -136,8 +136,8 @@ class capture:
                             "decorate a function that it calls in each of its steps")
         self.function, self.fuse, self.strict = function, fuse, strict
         self.kinds: dict[Any, list[Kind]] = {}
-        self.trace, self.places = Trace(), dict[tuple, Entry]()
-        self.gave_up, self.closed, self.misses = "", False, 0
+        self.trace, self.gave_up, self.closed, self.misses = Trace(), "", False, 0
+        self.places: dict[tuple, Entry] = {}
         self.said: set[str] = set()  # the reasons given so far
         self.changed: set[str] = set()  # changes that the function makes
         self.lock = threading.RLock()

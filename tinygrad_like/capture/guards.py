@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.tensor import Tensor
+from ..kernels.unchanged import unchanged
 from ..transforms.codegen import define
 from .pytree import Same, holds_only_tensors
 
@@ -155,8 +156,6 @@ class Guards:
     def _in_one_expression(self) -> Callable[[], bool]:
         """Code that tests whether all is as it is now. Classes are compared by version, and what small objects hold by
         address, all at once: that takes less time than a look at each place."""
-        from ..kernels.unchanged import unchanged
-
         steady = {id(entry.where): entry.where for entry in self.entries if id(entry.where) not in self.unsteady}
         counts = Counter([id(entry.where) for entry in self.entries])
         whole = [x for x in steady.values() if isinstance(x, _LISTED) and (

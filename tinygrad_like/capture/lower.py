@@ -60,13 +60,9 @@ LOWER: dict[str, Callable[..., Any]] = {
     "mod": _mod, "clip": _clip, "pow": lambda _, a, b: _POWERS[b](a), "spread": _spread,
     "reshape": lambda out, x, **_: [(out.reshape(x.shape, copy=False), x)],
     "put": lambda out, x, index, **_: [(out, 0), (_part(out, index), x)],
-    "surround": lambda out, x, index, value=0.0, **_: [(out, value), (_part(out, index), x)],
-    "set_at": lambda out, value, x, index, **_: [(out, x), (_part(out, index), value)],
     "assign": lambda array, _, index, value: [(_part(array, index), value)],
     "add_part": lambda array, _, index, x: [(part := _part(array, index), ("add", part, x))],
     "cat": _cat,
-    "stack": lambda out, *parts, axis=0: [
-        (part.squeeze(axis), x) for part, x in zip(np.split(out, len(parts), axis), parts, strict=True)],
     "roll": lambda out, x, shifts, axis=None: _cat(
         out, *np.split(x, [-shifts % x.shape[axis]], axis)[::-1], axis=axis),
 }
