@@ -72,15 +72,15 @@ def placed(steps: Sequence[Step], pinned: set[int], kept: dict[int, bool],
     """The steps in an arena, which has all buffers that are not pinned, and room for each input; the arena; and the
     function from old arrays to new ones. Inputs live all the time, pinned memory stays. kept: buffers that live to the
     end, and whether from the start."""
-    now, written = -1, set[int]()
-    blocks = dict[int, list[int]]()  # of memory: its first and its last use, its address and its size
+    now, lives, written = -1, dict[int, list[int]](), dict[int, np.ndarray]()
     for step in steps:  # calls side by side happen at the same time
         now += not getattr(step.call, "beside", 0)
-        for memories in step.uses():
-            for key, m in memories.items():
-                blocks.setdefault(key, [now, now, address(m), m.nbytes])[1] = now
-        written.update(step.uses()[1])
-    blocks = {key: block for key, block in blocks.items() if key in written and key not in pinned and block[-1]}
+        read, writes = step.uses()
+        for key in (*read, *writes):
+            lives.setdefault(key, [now, now])[1] = now
+        written |= writes
+    # A buffer's first and last use, its address and its size.
+    blocks = {key: [*lives[key], address(m), m.nbytes] for key, m in written.items() if key not in pinned and m.nbytes}
     for key in blocks.keys() & kept:
         blocks[key][:2] = -1 if kept[key] else blocks[key][0], now
     given = dict[int, np.ndarray]()

@@ -272,7 +272,7 @@ class Tape(Listener):
             self.end(what, remedy)
 
     def tell(self, event: str, *about: Any) -> Any:
-        return _EVENTS[event](self, *about)
+        return unwatched(None, _EVENTS[event], self, *about)
 
     def end(self, what: str, remedy: str) -> None:
         """Note that no program can repeat the function; from now on it runs without capture."""

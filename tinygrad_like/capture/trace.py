@@ -46,10 +46,8 @@ def _places() -> tuple[tuple[str, int], ...]:
 
 @lru_cache(None)
 def _owner_of_file(file: str) -> int:
-    if file[:1] == "<":
-        return 0  # it is not a file
-    file = os.path.abspath(file)
-    return next((owner for place, owner in _places() if file.startswith(place)), USERS)
+    path = os.path.abspath(file)
+    return 0 if file[:1] == "<" else next((owner for place, owner in _places() if path.startswith(place)), USERS)
 
 
 def owner_of(variables: dict[str, Any], file: str = "<") -> int:
