@@ -15,7 +15,6 @@ as long as Python would take the same path again, which `guards.py` checks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from types import ModuleType
 from typing import Any
 from weakref import ref
@@ -113,8 +112,7 @@ class Tape(Listener):
                 self.know(x)
         self.inside = True
         try:
-            run = partial(unwatched, function, function) if new else function  # an effect may call code of the user
-            result = as_arrays(run(*arguments, **options))
+            result = as_arrays(function(*arguments, **options))
         finally:
             self.inside, steps = False, self._taken(name)
         outputs = arrays_in(result) if new else []
@@ -207,7 +205,7 @@ class Tape(Listener):
         return unwatched(getattr(op, "definition", op.forward), run, inputs, options)
 
     def compute(self, name: str, function: Callable, arguments: Sequence, options: dict) -> Any:
-        return self.unit(name, function, arguments, options)
+        return unwatched(function, self.unit, name, function, arguments, options)
 
     def rule(self, op: Any, node: Any, i: int | None, rule: Callable, g: Any, values: Sequence) -> Any:
         return rule(g, *values) if mode.recording else unwatched(rule, self._rule, op, i, rule, g, values)
