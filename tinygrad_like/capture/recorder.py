@@ -100,10 +100,8 @@ class Tape(Listener):
         kernels compute an array.
         """
         options, new = options or {}, changes is None
-        if self.inside:
-            return function(*arguments, **options)
         given = arrays_in([*arguments, *options.values()])
-        if new and not given and name != "filled":  # a constant
+        if self.inside or new and not given and name != "filled":  # within an op, or a constant
             return function(*arguments, **options)
         self.flush()
         written = changes or [x for x in [options.get("stats")] if x is not None]  # an array that gets results
@@ -121,8 +119,7 @@ class Tape(Listener):
             return NotImplemented  # record the code that runs instead
         self._log(f"{name}{_told([*arguments, *options.items()])}" if new else name)
         if not enough:
-            line = user_line() if new else ""
-            steps = [Step(name, None, function, arguments, options, outputs, written, line)]
+            steps = [Step(name, None, function, arguments, options, outputs, written, user_line() if new else "")]
         for step in steps:
             self._add(step, new)
         return result

@@ -11,6 +11,7 @@ import numpy as np
 
 _MUCH, _KEPT = 2**20, 2**26  # limits in bytes: copies beyond the first lie in a file; of a file that is kept
 SAME, ROUNDED, OTHER = range(3)  # the difference of two numbers or arrays
+_NUMBERS = {int, float, tuple, *np.sctypeDict.values()}
 _ROUNDING = 1e-3  # of one step, which may scale up sums of numbers that nearly cancel, as Adam does
 _files: list[IO[bytes]] = []  # unused
 if hasattr(os, "register_at_fork"):
@@ -28,7 +29,7 @@ class Saved:
 
     def __init__(self, arrays: Sequence[np.ndarray], holders: Iterable[dict] = ()):
         self.arrays, self.copies = [*arrays], list[np.ndarray]()
-        self.numbers = [(holder, _numbers(holder)) for holder in holders]
+        self.numbers = [(of, {key: x for key, x in of.items() if type(x) in _NUMBERS}) for of in holders]
         if sum([x.nbytes for x in arrays]) >= _MUCH:
             with suppress(OSError):  # no folder to write to, or a full disk
                 self.file = _files.pop() if _files else _file()
@@ -94,10 +95,6 @@ def _file() -> IO[bytes]:
 
     with tempfile.TemporaryFile() as file:
         return open(os.dup(file.fileno()), "r+b", closefd=False)
-
-
-def _numbers(of: dict) -> dict[str, Any]:
-    return {k: v for k, v in of.items() if type(v) in (int, float, tuple) or isinstance(v, np.generic)}
 
 
 def apart(x: np.ndarray, y: np.ndarray, scales: dict, of: Any) -> int:

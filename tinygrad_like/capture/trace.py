@@ -140,14 +140,13 @@ class Trace:
         self.ran: dict[Code, dict[str, Any]] = {}  # user code, with its globals
         self.own: dict[Code, dict[str, Any]] = {}  # code of layers, optimizers, and functions that the user calls
         self.unknown = ""
-        self.aside = 0  # depth of calls by an import or the garbage collector, which are not part of a step
         self.asked: set[str] = set()  # names passed to getattr() and the like
 
     @contextmanager
     def on(self) -> Iterator[None]:
         """Watch this thread in a `with` block, except while kernels are compiled."""
         outer, off, thread = sys.getprofile(), list[Any](), get_ident()
-        self.aside = 0
+        self.aside = 0  # depth of calls by an import or the garbage collector, which are not part of a step
 
         def collects(phase: str, _: Any) -> None:
             if get_ident() == thread:
