@@ -152,8 +152,18 @@ def rejected(request, monkeypatch):
             found[id(program.tape)] = wrong if program.fuse else ""
         return wrong
 
+    def replaying(program, given, replay=Program.replay):
+        try:
+            replay(program, given)
+        except (AttributeError, KeyError, NameError, TypeError) as error:  # Python would run the call, without a word
+            broken.append(error)
+            raise
+
     monkeypatch.setattr(Program, "differs", noting)
+    monkeypatch.setattr(Program, "replay", replaying)
+    broken = []
     yield
+    assert not broken
     found = [*filter(None, found.values())]
     assert not found or request.node.get_closest_marker("rejected"), f"compiled code gave other numbers, in {found}"
 
