@@ -146,6 +146,7 @@ PATCHES = [H(f"{name} is patched", f"old = {target}", f"loss = loss + {use}", f"
     ("os.cpu_count", "os.cpu_count", "os.cpu_count() * 0 * h.mean() + (os.cpu_count() == 99) * h.mean()", "lambda: 99"),
     ("optimizer.step", "optimizer.step", "h.mean()", "lambda: [old(), old()] and None"),
     ("the optimizer's class's step", "optim.SGD.step", "h.mean()", "lambda self: [old(self), old(self)] and None"),
+    ("an optimizer's formula", "optim.SGD.update", "h.mean()", "lambda self, x, g, state, lr, **o: old(self, x, 2 * g, state, lr, **o)"),
     ("a model's forward", "model.forward", "h.mean()", "lambda v: old(v) * 2.0"),
     ("a layer's forward", "model[0].forward", "h.mean()", "lambda v: old(v) * 2.0"),
     ("a layer's method of its class", "type(model[1]).forward", "h.mean()", "lambda self, v: old(self, v) * 1.5"),

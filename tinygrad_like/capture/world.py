@@ -58,7 +58,7 @@ class World(Guards):
         self.trace, self.places, self.unknown, self.effects = (trace := of.trace), of.places, "", effects
         self.seen, self.given = dict[int, Any](), {id(part): part for part in parts}
         self.ran = {id(code) for code in (*trace.ran, *trace.own)}
-        self.names, self.pairs = set[str](), dict[str, set[str]]()
+        self.names, self.pairs = {"update"}, dict[str, set[str]]()  # the formula of an optimizer, in a kernel's place
         for code in trace.ran:
             _, names, pairs, _ = names_in(code)
             self.names |= names
