@@ -189,3 +189,15 @@ def test_arrays_of_other_shapes_and_dtypes_are_left_to_numpy_or_refused():
     kept = ce.cross_entropy(y, np.zeros(3, int))[1]
     with pytest.raises(ValueError, match="cross entropy vjp: arrays do not fit"):
         vjp(y, random(2), np.zeros(3, int), kept)
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 7, 8, 300])
+def test_sums_do_not_depend_on_where_the_result_lies(n):
+    room, x, y = np.empty(8 * n + 16, np.float32), random(4, n), np.float32([[1.0], [0.5], [2.0], [0.0]])
+    found = set()
+    for gap in (0, 1, 4, 8, 16):
+        close, dx = [room[i : i + 4 * n].reshape(4, n) for i in (0, 4 * n + gap)]
+        close[...] = x
+        k._logsumexp_vjp(y, close, y, n, dx)
+        found.add(dx.tobytes())
+    assert len(found) == 1

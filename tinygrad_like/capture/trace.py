@@ -25,8 +25,8 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__
 _PURE = frozenset("_abc _collections _collections_abc _functools _operator _py_abc _weakrefset abc builtins cmath "
                   "collections contextlib copy copyreg dataclasses enum functools importlib itertools math numbers "
                   "operator re string types typing warnings".split())  # their functions read only arguments
-_IMPURE = frozenset("asdict astuple breakpoint compile eval exec fromfile get_printoptions geterr globals hash id "
-                    "import_module input open print reload replace __import__".split())  # of others
+_IMPURE = frozenset("__import__ asdict astuple breakpoint compile eval exec fromfile get_printoptions geterr globals "
+                    "hash id import_module input open print reload replace set_printoptions seterr seterrcall".split())
 _FILES = "numpy.random", "numpy.lib._npyio", "numpy.lib.npyio", "numpy.lib._datasource", "numpy.lib._format"
 _OPTIM = os.path.join(_ROOT, "optim", "")
 _LAYERS = os.path.join(_ROOT, "nn", ""), _OPTIM
@@ -87,11 +87,13 @@ def names_in(code: Code) -> tuple[frozenset[str], frozenset[str], frozenset[tupl
             variables.add(step.argval)
         if step.opname == "IMPORT_NAME":
             modules.add(step.argval)
+        if step.opname == "LOAD_GLOBAL" and step.argval in _COMPUTED and not (step.arg or 0) & 1:  # not called here
+            names.add("__dict__")
         if step.opname == "MATCH_CLASS" and step.arg:
             names.add("__match_args__")  # attributes by their positions in a pattern
-        if step.opname in ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM") and before:
+        if step.opname in ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "IMPORT_FROM") and before:
             pairs.add((before, step.argval))
-        if step.opname not in ("CACHE", "PRECALL", "EXTENDED_ARG"):
+        if step.opname not in ("CACHE", "PRECALL", "EXTENDED_ARG", "COPY"):
             named = step.opname.startswith(("LOAD_", "IMPORT_")) and isinstance(step.argval, str)
             before = step.argval if named else ""
     texts = [x for c in code.co_consts for x in (c if isinstance(c, tuple) else [c]) if isinstance(x, str)]

@@ -31,13 +31,14 @@ from .trace import OURS, PYTHON, USERS, Code, names_in, owner_of, owner_of_class
 _LONG, _BYTES = 1000, 2**16  # most entries of a list or dict, and most bytes of an array, that are compared
 _LISTS, _DICTS = (list, tuple, deque, set, frozenset), (dict, OrderedDict, defaultdict, Counter, types.MappingProxyType)
 _OfNumpy: Any = type(np.diag)
+_OfCython: Any = type(np.random.seed)
 _Getter: Any = type(namedtuple("_Named", "first").first)  # type: ignore[attr-defined]
 _DESCRIPTORS: Any = types.GetSetDescriptorType, types.MemberDescriptorType
 _OF_FUNCTIONS = {key for key, x in vars(types.FunctionType).items() if isinstance(x, _DESCRIPTORS)}  # such as __name__
 _UNCHANGING = (Generator, np.ufunc, types.MethodDescriptorType, types.WrapperDescriptorType, *_DESCRIPTORS,
                types.NotImplementedType, types.EllipsisType, Code, _Getter, _OfNumpy, np.generic, np.dtype, slice)
 _WRAPPERS = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType, partial, property, cached_property,
-             staticmethod, classmethod, capture)
+             staticmethod, classmethod, capture, _OfCython)
 _WRAPPED = "__func__", "__self__", "func", "args", "keywords", "fget", "fset", "function"
 _OF_TENSORS = {"_data": "the array", "requires_grad": "requires_grad", "_hooks": "the hooks", "_after": "the hooks"}
 _NUMBERS = int, float
@@ -64,9 +65,11 @@ class World(Guards):
             self.names |= names
             for first, second in pairs:
                 self.pairs.setdefault(first, set()).add(second)
-            if whole := names & {"__dict__", "__match_args__"}:
+            if whole := names & {"__dict__", "__match_args__", "__getattribute__", "__get__", "attrgetter"}:
                 self._refuse(f"{code.co_qualname}, at {code.co_filename}:{code.co_firstlineno}, reads attributes by "
                              f"{min(whole)}; name them")
+        # Whether it reads options of an optimizer, which it may name in any way.
+        self.options = "param_groups" in self.names and "params" not in self.names
         self.inner = False  # whether the user's code does not read what is followed
         self.counted = False  # whether each replay reads the numbers in what is followed
         self.found: set[Code] = set()  # the code of functions that were met
@@ -106,7 +109,7 @@ class World(Guards):
         elif isinstance(value, types.ModuleType) and owner_of_class(kind) != USERS:  # whose class may have properties
             self._module(value, name)
         elif isinstance(value, _WRAPPERS) and getattr(value, "func", None) is not getattr:  # which reads any name
-            if isinstance(value, types.BuiltinFunctionType) and not pure(value.__module__):
+            if isinstance(value, (types.BuiltinFunctionType, _OfCython)) and not pure(value.__module__):
                 self._unknown(value, name)
             for part in _WRAPPED:
                 self.follow(getattr(value, part, None), name)
@@ -200,7 +203,7 @@ class World(Guards):
                 self.ask(LENGTH if self.inner else PARTS if strings else IDS, value, f"the keys of {name}")
             for key, part in list(value.items()):
                 self.follow(key, f"a key of {name}")
-                if not self.counted or key in self.names or not _counts(part):
+                if not self.counted or self.options or key in self.names or not _counts(part):
                     self.at(value, key, part, f"{name}[{key!r}]" if type(key) in PLAIN else f"a part of {name}")
                 elif type(part) in _NUMBERS and key != "lr":
                     self.ask(zero(key), value, f"{name}[{key!r}]")
