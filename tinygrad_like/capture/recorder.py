@@ -10,13 +10,18 @@ VJP rules run on Tensors meanwhile, as they do for the graph of a gradient, so a
 A tape knows memory from before the call, and memory that one of its steps has written. So a step reads the same data
 when the tape is replayed as when it was recorded: by induction every step has the result that eager code would compute,
 as long as Python would take the same path again, which `guards.py` checks.
+
+An array that a tape holds would live until the tape is replayed: recording would take as much memory as all arrays of a
+step together, few of which are alive at one time. So in place of the memory that a step has made, a tape holds a
+stand-in: as many bytes on untouched pages, which take no physical memory.
 """
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import ref
 
 import numpy as np
@@ -29,12 +34,60 @@ from ..errors import user_line
 from ..kernels import program
 from ..kernels.checks import Check
 from ..kernels.program import Copy
+from ..kernels.views import address
 from .instructions import Step, as_arrays
-from .origins import FLAG, GRADIENT, INPUT, LASTING, MADE, UNKNOWN, Origins
-from .plan import repointed
+from .plan import BYTE, LINE, repointed, shown
 from .trace import unwatched
 
+# The origin of memory: not known; an input; from before the call; a step of the tape; what kernels write only after an
+# error; the gradient of a leaf that the function adds to.
+UNKNOWN, INPUT, LASTING, MADE, FLAG, GRADIENT = range(6)
+_PAGES = 2**26  # bytes of pages that are mapped at once
 _MOST = 2**20  # bytes that Python may look at
+
+
+class Origin(NamedTuple):
+    kind: int
+    of: ref  # the memory
+    stand_in: np.ndarray | None = None
+
+
+class Origins:
+    """A table of memory, which it does not hold."""
+
+    def __init__(self) -> None:
+        self.table: dict[int, Origin] = {}  # by the id of the memory
+        self.pages, self.left = mmap.mmap(-1, 1), 0
+
+    def get(self, m: np.ndarray) -> Origin | None:
+        found = self.table.get(id(m))  # or that of memory which is gone
+        return found if found is not None and found.of() is m else None
+
+    def kind(self, x: np.ndarray) -> int:
+        """The origin of an array's memory."""
+        found = self.table.get(id(m := memory(x)))  # as in `get`
+        return found.kind if found is not None and found.of() is m else UNKNOWN
+
+    def add(self, kind: int, m: np.ndarray, stand_in: np.ndarray | None = None) -> None:
+        self.table[id(m)] = Origin(kind, ref(m), stand_in)
+
+    def make(self, m: np.ndarray) -> None:
+        """Add memory that a step has made."""
+        count = -(-m.nbytes // LINE) * LINE
+        if count > self.left:
+            self.left = max(count, _PAGES)
+            self.pages = mmap.mmap(-1, self.left)
+        self.left -= count
+        room = np.ndarray((m.nbytes,), BYTE, self.pages, self.left)
+        self.add(MADE, m, shown(m, room, address(m)))
+        self.add(MADE, room)
+
+    def noted(self, x: np.ndarray) -> np.ndarray:
+        """An array as steps have it: on the stand-in for its memory, if there is one."""
+        found = self.get(m := memory(x))
+        if found is None or (stand_in := found.stand_in) is None:
+            return x
+        return stand_in if x is m else shown(x, memory(stand_in), address(m))
 
 
 class Tape(Listener):

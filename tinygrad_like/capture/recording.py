@@ -12,10 +12,9 @@ import numpy as np
 from ..core.tensor import Tensor
 from ..dtypes import memory
 from .instructions import Refused
-from .origins import INPUT, MADE
 from .program import ROUNDING, Program
 from .pytree import FIELDS, containers_in, parts_within, tensors_in, tensors_of
-from .recorder import Tape
+from .recorder import INPUT, MADE, Tape
 from .world import World
 
 if TYPE_CHECKING:
