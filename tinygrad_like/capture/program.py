@@ -144,7 +144,8 @@ class Program:
         # The number of steps until none may fail: of Python functions, and of checks.
         self.risky = max([i for i, step in enumerate(steps, 1) if step.function and step.name not in _SAFE], default=0)
         before = [step for step in steps[:self.risky] if step.name != "numbers of an optimizer"]
-        self.undone = [m for key, m in tape.state.items() if any([key in step.uses()[1] for step in before])]
+        changed = {key for step in before for key in step.uses()[1]}
+        self.undone = [m for key, m in tape.state.items() if key in changed]
         effects = [step for step in before if id(getattr(step.function, "__self__", None)) in tape.effects]
         self.holders = tape.counted() if effects else []
         steps, self.arena, moved = placed(steps, pinned, kept, given)
