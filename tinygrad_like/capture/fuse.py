@@ -185,6 +185,8 @@ LOWER: dict[str, Callable[..., Any]] = {
     "assign": lambda array, _, index, value: [(_part(array, index), value)],
     "add_part": lambda array, _, index, x: [(part := _part(array, index), ("add", part, x))],
     "cat": _cat,
+    "stack": lambda out, *parts, axis=0: [
+        (part.squeeze(axis), x) for part, x in zip(np.split(out, len(parts), axis), parts, strict=True)],
     "roll": lambda out, x, shifts, axis=None: _cat(
         out, *np.split(x, [-shifts % x.shape[axis]], axis)[::-1], axis=axis),
 }
