@@ -135,7 +135,7 @@ def _view(x: np.ndarray) -> tuple:
     return *place(x), x.dtype
 
 
-# NumPy's functions as loops ----------------------------------------------------------------------------------------
+# NumPy's functions as loops -------------------------------------------------------------------------------------------
 
 
 def _clip(_: np.ndarray, x: Any, min: Any = None, max: Any = None) -> Any:

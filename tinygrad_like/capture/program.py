@@ -29,7 +29,7 @@ from .recorder import MADE, UNKNOWN, Tape
 from .snapshots import ROUNDED, SAME, Saved, apart
 
 ROUNDING = "the last bits"
-_SAFE = "draw", "numbers of an optimizer"  # Python functions that raise no error
+_SAFE = _DRAW, _NUMBERS = "draw", "numbers of an optimizer"  # steps in Python that raise no error
 _NOTHING = np.empty(0)
 
 
@@ -143,7 +143,7 @@ class Program:
         steps = joined(steps, pinned | kept.keys(), self.fuse)
         # The number of steps until none may fail: of Python functions, and of checks.
         self.risky = max([i for i, step in enumerate(steps, 1) if step.function and step.name not in _SAFE], default=0)
-        before = [step for step in steps[:self.risky] if step.name != "numbers of an optimizer"]
+        before = [step for step in steps[:self.risky] if step.name != _NUMBERS]
         changed = {key for step in before for key in step.uses()[1]}
         self.undone = [m for key, m in tape.state.items() if key in changed]
         effects = [step for step in before if id(getattr(step.function, "__self__", None)) in tape.effects]
@@ -335,12 +335,12 @@ class Program:
 
 def _sorted(steps: Iterable[Step]) -> list[Step]:
     """Steps in Python before kernel calls, which then run without a stop: draws, as they read only generators' states,
-    and the numbers of an optimizer that no earlier step changes. Effects stay in their order: a check may raise."""
+    and the numbers of an optimizer that no earlier step changes. None is moved across an effect, which may change what
+    it reads."""
     early, late, changed, effects = list[Step](), list[Step](), set[int](), False
     for step in steps:
         read, written = step.uses()
-        if not effects and (step.name == "draw" or step.name == "numbers of an optimizer" and (
-                changed.isdisjoint({*read, *written}))):
+        if not effects and (step.name == _DRAW or step.name == _NUMBERS and changed.isdisjoint({*read, *written})):
             early.append(step)
         else:
             late.append(step)

@@ -65,8 +65,8 @@ class Origins:
 
     def kind(self, x: np.ndarray) -> int:
         """The origin of an array's memory."""
-        found = self.table.get(id(m := memory(x)))  # as in `get`
-        return found.kind if found is not None and found.of() is m else UNKNOWN
+        found = self.get(memory(x))
+        return UNKNOWN if found is None else found.kind
 
     def add(self, kind: int, m: np.ndarray, stand_in: np.ndarray | None = None) -> None:
         self.table[id(m)] = Origin(kind, ref(m), stand_in)

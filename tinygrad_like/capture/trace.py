@@ -46,6 +46,7 @@ def _places() -> tuple[tuple[str, int], ...]:
 
 @lru_cache(None)
 def _owner_of_file(file: str) -> int:
+    """The owner of the code in a file; 0 if this names none, as "<string>"."""
     path = os.path.abspath(file)
     return 0 if file[:1] == "<" else next((owner for place, owner in _places() if path.startswith(place)), USERS)
 
@@ -88,7 +89,7 @@ def names_in(code: Code) -> tuple[frozenset[str], frozenset[str], frozenset[tupl
         if step.opname == "IMPORT_NAME":
             modules.add(step.argval)
         if step.opname == "LOAD_GLOBAL" and step.argval in _COMPUTED and not (step.arg or 0) & 1:  # not called here
-            names.add("__dict__")
+            names.add("__getattribute__")
         if step.opname == "MATCH_CLASS" and step.arg:
             names.add("__match_args__")  # attributes by their positions in a pattern
         if step.opname in ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "IMPORT_FROM") and before:

@@ -36,8 +36,8 @@ def _exp(x):
 @njit(fastmath={"reassoc", "contract"})
 def _exp_and_sum(x, top, y):
     if x.size < 8:  # in one loop, the order of the sum depends on whether y lies close behind x
-        for i in range(x.size):
-            y[i] = exp(x[i] - top)
+        _shift_twice(x, top, F(0), y)
+        _exp(y)
         return _sum(y)
     total = F(0)
     for i in range(x.size):
