@@ -15,7 +15,7 @@ from tinygrad_like import rings
 from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.dtypes import FLOAT16, FLOAT32, FLOAT64, FLOATS, as_dtype, bfloat16
 from tinygrad_like.errors import named, rescued
-from tinygrad_like.methods.gradients import zero_gradient
+from tinygrad_like.methods.gradients import zero_gradients
 
 from .hooks import Handle, Hooks
 from .parameter import Buffer, Parameter
@@ -300,8 +300,7 @@ class Module:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Clear the gradients of all parameters; with set_to_none=False, existing ones become zeros."""
-        for parameter in self.parameters():
-            zero_gradient(parameter, set_to_none)
+        zero_gradients([*self.parameters()], set_to_none)
 
     def apply(self, function: Callable[[Module], Any]) -> Self:
         """Call `function` on every module below and then on this one, for instance to initialise layers by type."""

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from tinygrad_like.core.graph import mode
-from tinygrad_like.core.listener import effect
+from tinygrad_like.core.listener import effect, tell
 from tinygrad_like.core.tensor import Tensor, wrap
 from tinygrad_like.dtypes import FLOAT32, FLOAT64, wide
 from tinygrad_like.errors import warn
@@ -30,8 +29,7 @@ def clip_grad_norm(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_
     gradients = _gradients("clip_grad_norm", parameters)
     arrays = [g._data for g in gradients]
     norm = np.empty((), FLOAT64 if FLOAT64 in [a.dtype for a in arrays] else FLOAT32)
-    for p in parameters if mode.listener is not None else ():
-        mode.listener.tell("gradient", p)
+    tell("gradient", *parameters)
     effect("clip_grad_norm", _clip, arrays, norm, max_norm, norm_type, error_if_nonfinite, writes=[*arrays, norm])
     for g in gradients:
         g.touch()

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tinygrad_like.core.graph import mode
-from tinygrad_like.core.listener import effect
+from tinygrad_like.core.listener import effect, tell
 from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.dtypes import FLOAT64, FLOATS, INT64, wide
 from tinygrad_like.errors import warn
-from tinygrad_like.methods.gradients import zero_gradient
+from tinygrad_like.methods.gradients import zero_gradients
 from tinygrad_like.rings import replaceable
 from tinygrad_like.transforms.switches import enable_grad
 
@@ -126,9 +125,7 @@ class Optimizer:
         fused = fused_update(type(self).update, trained[0][1].dtype) if trained else None
         if not trained:
             self._warn_of_no_gradient()
-        if mode.listener is not None:
-            for _, p in trained:
-                mode.listener.tell("gradient", p)
+        tell("gradient", *[p for _, p in trained])
         rows, formulas = list[Any](), list[tuple]()
         if fused:
             if len(self._numbers) != len(self.param_groups):
@@ -249,9 +246,7 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Clear the gradients; with set_to_none=False, existing ones become zeros."""
-        for group in self.param_groups:
-            for p in group["params"]:
-                zero_gradient(p, set_to_none)
+        zero_gradients(self._params(), set_to_none)
 
     @property
     def lr(self) -> float:

@@ -232,7 +232,7 @@ class Tape(Listener):
     def _kind(self, m: np.ndarray) -> int:
         kind = self.origins.kind(m)
         if kind == UNKNOWN and (lent := self.lent.get(id(m))) and lent[0]() is m:  # the next call may find another one
-            self.note_gradient(lent[1])
+            self.note_gradients(lent[1])
             kind = self.origins.kind(m)
         return kind
 
@@ -250,9 +250,6 @@ class Tape(Listener):
         return enough and all([id(memory(x)) in written or self.origins.kind(x) != UNKNOWN for x in outputs])
 
     # Events ----------------------------------------------------------------------------------------------------------
-
-    def op(self, op: Any, inputs: Any, options: dict, run: Callable) -> Any:
-        return unwatched(getattr(op, "definition", op.forward), run, inputs, options)
 
     def compute(self, name: str, function: Callable, arguments: Sequence, options: dict) -> Any:
         return unwatched(function, self.unit, name, function, arguments, options)
@@ -330,25 +327,24 @@ class Tape(Listener):
         if not self.inside:
             self.end("data is set to another array", "change it in place, as x.data -= ... and x.data.copy_(...) do")
 
-    def note_leaf(self, leaf: Any) -> None:
-        """Note that a Tensor gets another gradient, or none."""
-        self.leaves[id(leaf)] = leaf
+    def note_leaves(self, *leaves: Any) -> None:
+        """Note that Tensors get other gradients, or none."""
+        self.leaves |= {id(leaf): leaf for leaf in leaves}
         if not (self.steps or self.calls):
-            self.dropped.add(id(leaf))
+            self.dropped.update(map(id, leaves))
 
-    def note_gradient(self, leaf: Any) -> None:
-        """Note that a Tensor's gradient is added to, used or changed."""
-        self.leaves[id(leaf)] = leaf
-        if (grad := leaf._grad) is None:
-            return
-        m = memory(grad._data)
-        if self.origins.kind(m) in (UNKNOWN, GRADIENT):  # several may lie in it
-            self.accumulated.setdefault(id(leaf), (leaf, grad))
-            self.origins.add(GRADIENT, m)
+    def note_gradients(self, *leaves: Any) -> None:
+        """Note that gradients of Tensors are added to, used or changed."""
+        self.leaves |= {id(leaf): leaf for leaf in leaves}
+        for leaf, grad in [(leaf, leaf._grad) for leaf in leaves if leaf._grad is not None]:
+            m = memory(grad._data)
+            if self.origins.kind(m) in (UNKNOWN, GRADIENT):  # several may lie in it
+                self.accumulated.setdefault(id(leaf), (leaf, grad))
+                self.origins.add(GRADIENT, m)
 
 
 _EVENTS: dict[str, Callable] = {"looked at": Tape.hold, "varies": Tape.end, "set data": Tape.set_data,
-                                "gradient": Tape.note_gradient, "new gradient": Tape.note_leaf}
+                                "gradient": Tape.note_gradients, "new gradient": Tape.note_leaves}
 
 
 def _told(x: Any) -> str:

@@ -16,8 +16,12 @@ from threading import get_ident
 from types import FrameType, FunctionType, MethodType
 from typing import Any
 
+from ..core.dispatch import Op
+from ..core.graph import setting
+from ..core.tensor import Tensor
 from ..environment import around_compiling
 from ..errors import user_line
+from ..ops.operands import PLAIN
 
 Code: Any = type((lambda: 0).__code__)  # the code of a function
 OURS, PYTHON, USERS = range(1, 4)
@@ -61,10 +65,6 @@ def owner_of(variables: dict[str, Any], file: str = "<") -> int:
     if (path := variables.get("__file__")) is not None:
         return _owner_of_file(path) or USERS
     return PYTHON if variables.get("__spec__") is not None and name != "__main__" else USERS
-
-
-def _owner_of(frame: FrameType) -> int:
-    return _owner_of_file(frame.f_code.co_filename) or owner_of(frame.f_globals)  # most calls end in the first
 
 
 def owner_of_class(of: type) -> int:
@@ -111,28 +111,40 @@ def _asked(code: Code, offset: int) -> str | None:
     return name.argval if name.opname == "LOAD_CONST" and isinstance(name.argval, str) else None
 
 
-def _of_user(function: Any) -> bool:
-    """Whether a function, or one that it is made of, is the user's."""
-    if isinstance(function, partial):
-        return any(map(_of_user, (function.func, *function.args, *function.keywords.values())))
-    if isinstance(function, MethodType):
-        return owner_of_class(type(function.__self__)) == USERS or _of_user(function.__func__)
-    if not isinstance(function, FunctionType):
-        return callable(function) and owner_of_class(type(function)) == USERS
-    cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    return owner_of(function.__globals__, function.__code__.co_filename) == USERS or any(map(_of_user, cells))
+def _of_user(x: Any) -> bool:
+    """Whether an object is the user's, or is made of one that is: a function, an op, or several."""
+    parts: Any = ()
+    if type(x) is tuple:
+        parts = x
+    elif isinstance(x, Op):
+        parts = (getattr(x, "definition", x.forward), *[rule for rule, _ in x.rules.values()], *(x.joint or ())[:1])
+    elif isinstance(x, partial):
+        parts = x.func, *x.args, *x.keywords.values()
+    elif isinstance(x, MethodType):
+        parts = x.__self__, x.__func__
+    elif isinstance(x, FunctionType):
+        if owner_of(x.__globals__, x.__code__.co_filename) == USERS:
+            return True
+        parts = [cell.cell_contents for cell in x.__closure__ or ()]
+    elif not isinstance(x, Tensor) and type(x) not in PLAIN:
+        return type(x) is list or owner_of_class(type(x)) == USERS  # whose parts may be anything
+    return any(map(_of_user, parts))
 
 
-def unwatched(function: Any, run: Callable, *arguments: Any, **options: Any) -> Any:
-    """Call `run`, which calls a function. This thread is not watched meanwhile if the function is this library's: it
-    calls no user code, and watching each call in it would take longer than the function."""
-    watching = sys.getprofile()
-    sys.setprofile(None)  # first, since the next line takes longer if it is watched
+_watching: list[Any] = [None]  # what watches this call, if anything does
+
+
+def unwatched(of: Any, run: Callable, *arguments: Any, **options: Any) -> Any:
+    """Call `run`, which calls `of`. It is not watched if that is this library's: it calls no user code, and watching
+    each call in it would take longer than the function. `Trace` stops watching when it is told of the call of this."""
+    watching, _watching[0] = _watching[0], None
     try:
-        if watching is not None and _of_user(function):
+        if watching is not None and _of_user(of):
+            _watching[0] = watching
             sys.setprofile(watching)
         return run(*arguments, **options)
     finally:
+        _watching[0] = watching
         sys.setprofile(watching)
 
 
@@ -148,7 +160,7 @@ class Trace:
     @contextmanager
     def on(self) -> Iterator[None]:
         """Watch this thread in a `with` block, except while kernels are compiled."""
-        outer, off, thread = sys.getprofile(), list[Any](), get_ident()
+        outer, off, thread, before = sys.getprofile(), list[Any](), get_ident(), _watching[0]
         self.aside = 0  # depth of calls by an import or the garbage collector, which are not part of a step
 
         def collects(phase: str, _: Any) -> None:
@@ -164,10 +176,13 @@ class Trace:
 
         around_compiling.append((pause, resume))
         gc.callbacks[:] = [collects, *gc.callbacks, collects]  # around all others
-        sys.setprofile(self._event)
+        _watching[0] = self._event
+        sys.setprofile(_watching[0])
         try:
-            yield
+            with setting("around", unwatched):
+                yield
         finally:
+            _watching[0] = before
             sys.setprofile(outer)
             for _ in range(2):
                 gc.callbacks.remove(collects)
@@ -176,7 +191,8 @@ class Trace:
     def _event(self, frame: FrameType, event: str, function: Any) -> None:
         if event == "c_return" or event == "return" and not self.aside:
             return
-        owner, code = _owner_of(frame), frame.f_code
+        code = frame.f_code
+        owner = _owner_of_file(code.co_filename) or owner_of(frame.f_globals)  # most calls end in the first
         if event == "c_call":
             if owner == USERS and not self.aside:
                 self._called(frame, function)
@@ -187,7 +203,9 @@ class Trace:
             return
         if owner == USERS:
             self.ran.setdefault(code, frame.f_globals)
-        elif (back := frame.f_back) is not None and _owner_of(back) == USERS:
+        elif code is unwatched.__code__:
+            sys.setprofile(None)
+        elif (back := frame.f_back) is not None and owner_of(back.f_globals, back.f_code.co_filename) == USERS:
             if owner == OURS:
                 self.own.setdefault(code, frame.f_globals)
                 if code.co_filename.startswith(_OPTIM) and (code.co_name in _READERS or "step" in [

@@ -97,6 +97,8 @@ class Tensor(Surface):
             found.reverse()
         with setting("recording", create_graph):
             with _adding:
+                if mode.listener is not None:
+                    mode.listener.tell("gradient", *[x for x, _ in found])
                 for x, c in found:
                     add_gradient(x, c)
             for x in [x for x, _ in found if x._after]:
@@ -141,8 +143,6 @@ def add_gradient(x: Tensor, c: Any) -> None:
 
     A gradient changes in place, since its memory may be part of a flat array of all gradients.
     """
-    if mode.listener is not None:
-        mode.listener.tell("gradient", x)
     grad = x._grad
     if grad is None:
         x._grad = c

@@ -176,6 +176,11 @@ def given(self: Any, inputs: Any, options: dict, others: dict) -> Any:
 
     On arrays alone, as in rules, it is the forward; if that fails, the general call explains the error.
     """
+    return _given(self, inputs, options, others) if mode.around is None else mode.around(
+        (self, *inputs), _given, self, inputs, options, others)
+
+
+def _given(self: Any, inputs: Any, options: dict, others: dict) -> Any:
     inputs = [x for x in inputs if x is not ABSENT]
     options = {n: value for n, value in options.items() if value is not self.options[n]}
     alone = not others and len(inputs) >= self.required and not self.variadic and not any(

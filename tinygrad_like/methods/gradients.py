@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..core.basics import basics
-from ..core.graph import Node, mode, setting, tick, walk
+from ..core.graph import Node, setting, tick, walk
 from ..core.listener import effect, tell
 from ..core.tensor import Tensor, _adding, wrap
 
@@ -153,18 +153,19 @@ class Gradients:
         return self
 
 
-def zero_gradient(x: Tensor, set_to_none: bool) -> None:
-    """Clear a Tensor's gradient, or set it to zeros in place, if it has one."""
-    grad = x._grad
-    if set_to_none or grad is None:
-        x.grad = None
-    elif grad.node is not None or not grad._data.flags.writeable:
-        x.grad = wrap(np.zeros(x.shape, x.dtype))
-    else:
-        if mode.listener is not None:
-            mode.listener.tell("gradient", x)
-        effect("assign", operator.setitem, grad._data, ..., np.zeros(x.shape, x.dtype), writes=[grad._data])
-        grad.touch()
+def zero_gradients(of: list[Tensor], set_to_none: bool) -> None:
+    """Clear the gradients of Tensors, or set those that exist to zeros in place."""
+    cleared = [x for x in of if set_to_none or x._grad is None]
+    tell("new gradient", *cleared)
+    for x in cleared:
+        x._grad = None
+    for x, grad in [(x, x._grad) for x in of if x._grad is not None]:
+        if grad.node is not None or not grad._data.flags.writeable:
+            x.grad = wrap(np.zeros(x.shape, x.dtype))
+        else:
+            tell("gradient", x)
+            effect("assign", operator.setitem, grad._data, ..., np.zeros(x.shape, x.dtype), writes=[grad._data])
+            grad.touch()
 
 
 # Nodes of calls that are not ops: each output may have a node, whose parent is the call's node ------------------------

@@ -30,7 +30,9 @@ from ..dtypes import (
 from ..errors import refusal, rescued
 from .cotangents import Scattered
 
-mode.declare(compiled=False)  # kernels replace even those calls for which NumPy, called from Python, is faster
+# compiled: kernels replace even those calls for which NumPy, called from Python, is faster. around: calls in place of
+# this thread what an op's call or pull does, as around(what it may call, function, *arguments).
+mode.declare(compiled=False, around=None)
 PLAIN = {int, float, bool, type(None)}  # inputs taken as they are: Python scalars are weak, None is absent
 SETTINGS = PLAIN | {tuple, str, slice, type(FLOAT32), type(FLOAT64), type(INT64)}  # usual types of options
 SINGLE = Tensor, np.float64  # may stand for a number; np.float64 would promote float32
@@ -206,7 +208,8 @@ def record(op: Op, inputs, arrays, options: dict, out, residuals=NOTHING) -> Ten
 def pull(op: Op, node: Node, g, parents) -> list:
     """`Op.pull`, with the cotangent in the form that rules need: dense, and float32 instead of 16 bits."""
     g = g.written() if type(g) is Scattered else g
-    return _pull(op, node, basics.cast(g, dtype=FLOAT32) if NARROW and node.dtype in NARROW else g, parents)
+    g = basics.cast(g, dtype=FLOAT32) if NARROW and node.dtype in NARROW else g
+    return _pull(op, node, g, parents) if mode.around is None else mode.around(op, _pull, op, node, g, parents)
 
 
 def failed(op: Op, error: Exception, inputs, arrays, options: dict):
