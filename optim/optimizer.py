@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tinygrad_like.core.graph import mode
 from tinygrad_like.core.listener import effect, tell
 from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.dtypes import FLOAT64, FLOATS, INT64, wide
@@ -121,6 +122,13 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
+        if mode.around is None or any([callable(group.get("lr")) for group in self.param_groups]):
+            self._train()
+        else:
+            mode.around(self.update, self._train)
+        return loss
+
+    def _train(self) -> None:
         trained = [(i, p) for i, group in enumerate(self.param_groups) for p in group["params"] if p.grad is not None]
         fused = fused_update(type(self).update, trained[0][1].dtype) if trained else None
         if not trained:
@@ -137,7 +145,7 @@ class Optimizer:
                 for _, p in trained:
                     p.touch()
                 fused[1](table, self._count)
-                return loss
+                return
         found, rows = rows or [None for _ in trained], []
         for (i, p), row in zip(trained, found, strict=True):
             self._check_param_now(p)
@@ -150,7 +158,6 @@ class Optimizer:
         written = [a for _, p, _ in formulas for a in (p._data, *self._states[p].values())]
         effect(f"{self.name}.step", self._carry_out, fused, rows, formulas, writes=[
             *written, self._count, *[a for row in rows for a in (row[0], *row[2:-1]) if a is not None]])
-        return loss
 
     def _names(self, group: dict) -> dict[str, None]:
         """The names of the states of a group's parameters, in order."""

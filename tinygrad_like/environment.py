@@ -6,7 +6,7 @@ import ctypes
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -24,7 +24,6 @@ EXTRAS = {"matplotlib": "pictures", "PIL": "pictures", "tqdm": "pictures", "tens
           "mpi4py": "distributed", "ml_dtypes": "bfloat16", "onnx": "onnx", "zensical": "docs",
           "latex2mathml": "docs", "torch": "torch"}
 PACKAGES = {"PIL": "pillow"}
-around_compiling: list[tuple[Callable, Callable]] = []  # called before and after compiling a kernel
 _kept: list = []  # needed by arrays, threads and machine code, which outlive all modules
 
 

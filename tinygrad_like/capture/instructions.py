@@ -26,19 +26,20 @@ class Step:
                  line: str = ""):
         self.name, self.call, self.function, self.arguments = name, call, function, tuple(arguments)
         self.options, self.outputs, self.changes, self.line = options or {}, tuple(outputs), tuple(changes), line
-        self.used: tuple[dict[int, np.ndarray], dict[int, np.ndarray]] | None = None
+        self.used: Sequence[dict[int, np.ndarray]] = ()
 
     def reads(self) -> list[np.ndarray]:
         """The arrays that it reads, including those that it reads only for an error."""
-        return [*(self.call.reads() if self.call else ()), *arrays_in(self.arguments), *arrays_in(self.options)]
+        given = arrays_in([*self.arguments, *self.options.values()]) if self.function else []
+        return [*self.call.reads(), *given] if self.call else given
 
     def writes(self) -> list[np.ndarray]:
         return self.call.writes() if self.call else [*self.outputs, *self.changes]
 
-    def uses(self) -> tuple[dict[int, np.ndarray], dict[int, np.ndarray]]:
+    def uses(self) -> Sequence[dict[int, np.ndarray]]:
         """The memory that it reads, and that it writes, by id."""
-        if self.used is None:
-            self.used = {id(m): m for m in map(memory, self.reads())}, {id(m): m for m in map(memory, self.writes())}
+        if not self.used:
+            self.used = [{id(m): m for m in map(memory, found)} for found in (self.reads(), self.writes())]
         return self.used
 
     def run(self) -> None:

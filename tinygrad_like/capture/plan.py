@@ -23,6 +23,7 @@ from ..kernels.memory import pages
 from ..kernels.program import Call
 from ..kernels.views import address
 from .instructions import Refused, Step
+from .pytree import PLAIN
 
 LINE = 64  # bytes of a cache line
 BYTE = np.dtype(np.uint8)
@@ -49,8 +50,9 @@ def repointed(value: Any, moved: Callable[[np.ndarray], Any]) -> Any:
     kind = type(value)
     if isinstance(value, np.ndarray):
         return moved(value)
-    if kind is tuple or kind is list:
-        return kind([repointed(part, moved) for part in value])
+    if kind is tuple or kind is list:  # numbers and most arrays without a call
+        return kind([moved(x) if type(x) is np.ndarray else x if type(x) in PLAIN else repointed(x, moved)
+                     for x in value])
     if kind is Step:
         call, arguments, options, outputs, changes = [part and repointed(part, moved) for part in (
             value.call, value.arguments, value.options, value.outputs, value.changes)]

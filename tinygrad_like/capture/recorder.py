@@ -79,7 +79,7 @@ class Origins:
             self.pages = mmap.mmap(-1, self.left)
         self.left -= count
         room = np.ndarray((m.nbytes,), BYTE, self.pages, self.left)
-        self.add(MADE, m, shown(m, room, address(m)))
+        self.add(MADE, m, np.ndarray(m.shape, m.dtype, room, 0, m.strides))
         self.add(MADE, room)
 
     def noted(self, x: np.ndarray) -> np.ndarray:
@@ -88,6 +88,11 @@ class Origins:
         if found is None or (stand_in := found.stand_in) is None:
             return x
         return stand_in if x is m else shown(x, memory(stand_in), address(m))
+
+    def room(self, m: np.ndarray) -> np.ndarray:
+        """Known memory as steps have it."""
+        stand_in = self.table[id(m)].stand_in
+        return m if stand_in is None else stand_in.base  # type: ignore[return-value]
 
 
 class Tape(Listener):
@@ -211,7 +216,11 @@ class Tape(Listener):
                     self.origins.make(m)
             if kind == LASTING:
                 self.state[key] = m
-        self.steps.append(repointed(step, self.origins.noted))
+        used = step.uses()
+        if before is None:  # the next tape is only compared with it
+            step = Step(step.name, changes=step.changes)
+        self.steps.append(step := repointed(step, self.origins.noted))
+        step.used = [{id(m): m for m in map(self.origins.room, found.values())} for found in used]
 
     # What is known ----------------------------------------------------------------------------------------------------
 
@@ -230,7 +239,7 @@ class Tape(Listener):
             self.origins.add(LASTING, memory(x))
 
     def _kind(self, m: np.ndarray) -> int:
-        kind = self.origins.kind(m)
+        kind = UNKNOWN if (found := self.origins.get(m)) is None else found.kind
         if kind == UNKNOWN and (lent := self.lent.get(id(m))) and lent[0]() is m:  # the next call may find another one
             self.note_gradients(lent[1])
             kind = self.origins.kind(m)

@@ -46,7 +46,7 @@ def record(self: capture, kind: Kind, found: list[Any], args: tuple, options: di
     finally:
         for t, array in apart:
             t._data = array
-    kind.wrote = any([id(memory(x)) in tape.input_of for step in tape.steps for x in step.writes()])
+    kind.wrote = not all([tape.input_of.keys().isdisjoint(step.uses()[1]) for step in tape.steps])
     seen = {id(memory(t._data)) for t in outside.values()}
     tape.leaves = {key: t for key, t in tape.leaves.items() if key in outside or not (
         id(memory(t._data)) in seen or tape.origins.kind(t._data) in (INPUT, MADE))}

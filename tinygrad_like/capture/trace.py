@@ -19,7 +19,6 @@ from typing import Any
 from ..core.dispatch import Op
 from ..core.graph import setting
 from ..core.tensor import Tensor
-from ..environment import around_compiling
 from ..errors import user_line
 from ..ops.operands import PLAIN
 
@@ -159,22 +158,14 @@ class Trace:
 
     @contextmanager
     def on(self) -> Iterator[None]:
-        """Watch this thread in a `with` block, except while kernels are compiled."""
-        outer, off, thread, before = sys.getprofile(), list[Any](), get_ident(), _watching[0]
+        """Watch this thread in a `with` block."""
+        outer, before, thread = sys.getprofile(), _watching[0], get_ident()
         self.aside = 0  # depth of calls by an import or the garbage collector, which are not part of a step
 
         def collects(phase: str, _: Any) -> None:
             if get_ident() == thread:
                 self.aside += 1 if phase == "start" else -1
 
-        def pause(*_: Any) -> None:
-            off.append(sys.getprofile())
-            sys.setprofile(None)
-
-        def resume(*_: Any) -> None:
-            sys.setprofile(off.pop())
-
-        around_compiling.append((pause, resume))
         gc.callbacks[:] = [collects, *gc.callbacks, collects]  # around all others
         _watching[0] = self._event
         sys.setprofile(_watching[0])
@@ -186,7 +177,6 @@ class Trace:
             sys.setprofile(outer)
             for _ in range(2):
                 gc.callbacks.remove(collects)
-            around_compiling.remove((pause, resume))
 
     def _event(self, frame: FrameType, event: str, function: Any) -> None:
         if event == "c_return" or event == "return" and not self.aside:

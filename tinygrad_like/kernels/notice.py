@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..environment import around_compiling
+from ..core.graph import mode
 from . import cache
 
 AFTER = 2.0  # seconds
@@ -24,9 +24,9 @@ def compiling() -> Iterator[None]:
     global total
     timer = threading.Timer(max(0.0, AFTER - total), _say)
     timer.daemon = True
-    for pause, _ in around_compiling:
-        pause()
-    begun, collects = time.perf_counter(), gc.isenabled()
+    begun, collects, watching = time.perf_counter(), gc.isenabled(), sys.getprofile()
+    if mode.around is not None:  # it would watch each call of the compiler
+        sys.setprofile(None)
     gc.disable()  # it would take a tenth of the time, and find little
     timer.start()
     try:
@@ -36,8 +36,8 @@ def compiling() -> Iterator[None]:
         if collects:
             gc.enable()
         total += time.perf_counter() - begun
-        for _, resume in around_compiling:
-            resume()
+        if mode.around is not None:
+            sys.setprofile(watching)
 
 
 def _say() -> None:

@@ -127,6 +127,10 @@ class Kernel:
         if unknown := kinds.keys() - set(names):
             raise TypeError(f"kernel {self.name}: no argument is called {unknown.pop()!r}")
         self.kinds = {name: kinds.get(name, INTEGER) for name in names}
+        kinds = dict(enumerate(self.kinds.values()))
+        self.places = [[i for i, kind in kinds.items() if type(kind) is Array and kind.writes == writes]
+                       for writes in (False, True)]  # of arrays that it reads, and that it writes, among the arguments
+        self.holders = [(i, kind) for i, kind in kinds.items() if type(kind) in (Rows, Plan)]
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}({', '.join(self.kinds)})>"
@@ -140,15 +144,12 @@ class Kernel:
 
     def arrays(self, arguments: tuple, written: bool) -> list[np.ndarray]:
         """The arrays that it writes, or those that it reads, including those of plans and tables."""
-        found: list[np.ndarray] = []
-        for x, kind in zip(arguments, self.kinds.values(), strict=True):
-            if type(kind) is Array:
-                if kind.writes == written and x is not None:
-                    found.append(x)
-            elif type(kind) is Rows:  # most of its arrays are read, too
-                found += x.arrays()
-            elif type(kind) is Plan and not written:
-                found += [getattr(x, name) for name in kind.axes]
+        found = [x for i in self.places[written] if (x := arguments[i]) is not None]
+        for i, kind in self.holders:
+            if type(kind) is Rows:  # most of its arrays are read, too
+                found += arguments[i].arrays()
+            elif not written:
+                found += [getattr(arguments[i], name) for name in kind.axes]
         return found
 
     def __getattr__(self, name: str):
