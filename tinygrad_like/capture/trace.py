@@ -20,7 +20,6 @@ from ..core.dispatch import Op
 from ..core.graph import setting
 from ..core.tensor import Tensor
 from ..errors import user_line
-from ..ops.operands import PLAIN
 
 Code: Any = type((lambda: 0).__code__)  # the code of a function
 OURS, PYTHON, USERS = range(1, 4)
@@ -111,23 +110,20 @@ def _asked(code: Code, offset: int) -> str | None:
 
 
 def _of_user(x: Any) -> bool:
-    """Whether an object is the user's, or is made of one that is: a function, an op, or several."""
-    parts: Any = ()
-    if type(x) is tuple:
-        parts = x
-    elif isinstance(x, Op):
+    """Whether an object, such as a function or an op, is the user's, or is made of one that is. A list may be."""
+    if type(x) in (list, Tensor):
+        return type(x) is list
+    parts: Any = x if type(x) is tuple else ()
+    if isinstance(x, Op):
         parts = (getattr(x, "definition", x.forward), *[rule for rule, _ in x.rules.values()], *(x.joint or ())[:1])
     elif isinstance(x, partial):
         parts = x.func, *x.args, *x.keywords.values()
     elif isinstance(x, MethodType):
         parts = x.__self__, x.__func__
     elif isinstance(x, FunctionType):
-        if owner_of(x.__globals__, x.__code__.co_filename) == USERS:
-            return True
         parts = [cell.cell_contents for cell in x.__closure__ or ()]
-    elif not isinstance(x, Tensor) and type(x) not in PLAIN:
-        return type(x) is list or owner_of_class(type(x)) == USERS  # whose parts may be anything
-    return any(map(_of_user, parts))
+        return owner_of(x.__globals__, x.__code__.co_filename) == USERS or any(map(_of_user, parts))
+    return any(map(_of_user, parts)) if parts else owner_of_class(type(x)) == USERS
 
 
 _watching: list[Any] = [None]  # what watches this call, if anything does
