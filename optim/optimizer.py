@@ -125,7 +125,7 @@ class Optimizer:
         if mode.around is None or any([callable(group.get("lr")) for group in self.param_groups]):
             self._train()
         else:
-            mode.around(self.update, self._train)
+            mode.around((self, type(self).update), self._train)
         return loss
 
     def _train(self) -> None:

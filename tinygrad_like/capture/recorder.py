@@ -37,7 +37,6 @@ from ..kernels.program import Copy
 from ..kernels.views import address
 from .instructions import Step, as_arrays
 from .plan import BYTE, LINE, repointed, shown
-from .trace import unwatched
 
 # The origin of memory: not known; an input; from before the call; a step of the tape; what kernels write only after an
 # error; the gradient of a leaf that the function adds to.
@@ -261,12 +260,12 @@ class Tape(Listener):
     # Events ----------------------------------------------------------------------------------------------------------
 
     def compute(self, name: str, function: Callable, arguments: Sequence, options: dict) -> Any:
-        return unwatched(function, self.unit, name, function, arguments, options)
+        around = mode.around or (lambda _, run, *given: run(*given))
+        return around((function, *arguments), self.unit, name, function, arguments, options)
 
     def rule(self, op: Any, node: Any, i: int | None, rule: Callable, g: Any, values: Sequence) -> Any:
-        return rule(g, *values) if mode.recording else unwatched(rule, self._rule, op, i, rule, g, values)
-
-    def _rule(self, op: Any, i: int | None, rule: Callable, g: Any, values: Sequence) -> Any:
+        if mode.recording:
+            return rule(g, *values)
         given = self.unit(f"the VJP of {op.name}", rule, tuple(map(_array, (g, *values))), by_kernels=i is not None)
         if given is NotImplemented and i is not None:  # no kernels compute it: record the ops that it calls
             return op.rules[0 if op.variadic else i][0](g, *values)
@@ -326,7 +325,7 @@ class Tape(Listener):
             self.end(what, remedy)
 
     def tell(self, event: str, *about: Any) -> Any:
-        return unwatched(None, _EVENTS[event], self, *about)
+        return _EVENTS[event](self, *about)
 
     def end(self, what: str, remedy: str) -> None:
         """Note that no program can repeat the function; from now on it runs without capture."""

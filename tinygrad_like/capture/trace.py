@@ -110,37 +110,16 @@ def _asked(code: Code, offset: int) -> str | None:
 
 
 def _of_user(x: Any) -> bool:
-    """Whether an object, such as a function or an op, is the user's, or is made of one that is. A list may be."""
-    if type(x) in (list, Tensor):
-        return type(x) is list
+    """Whether an object, such as a function or an op, is the user's, or may be made of one that is."""
+    if type(x) in (Tensor, list, partial, MethodType):
+        return type(x) is not Tensor
     parts: Any = x if type(x) is tuple else ()
     if isinstance(x, Op):
         parts = (getattr(x, "definition", x.forward), *[rule for rule, _ in x.rules.values()], *(x.joint or ())[:1])
-    elif isinstance(x, partial):
-        parts = x.func, *x.args, *x.keywords.values()
-    elif isinstance(x, MethodType):
-        parts = x.__self__, x.__func__
     elif isinstance(x, FunctionType):
         parts = [cell.cell_contents for cell in x.__closure__ or ()]
         return owner_of(x.__globals__, x.__code__.co_filename) == USERS or any(map(_of_user, parts))
     return any(map(_of_user, parts)) if parts else owner_of_class(type(x)) == USERS
-
-
-_watching: list[Any] = [None]  # what watches this call, if anything does
-
-
-def unwatched(of: Any, run: Callable, *arguments: Any, **options: Any) -> Any:
-    """Call `run`, which calls `of`. It is not watched if that is this library's: it calls no user code, and watching
-    each call in it would take longer than the function. `Trace` stops watching when it is told of the call of this."""
-    watching, _watching[0] = _watching[0], None
-    try:
-        if watching is not None and _of_user(of):
-            _watching[0] = watching
-            sys.setprofile(watching)
-        return run(*arguments, **options)
-    finally:
-        _watching[0] = watching
-        sys.setprofile(watching)
 
 
 class Trace:
@@ -151,11 +130,12 @@ class Trace:
         self.own: dict[Code, dict[str, Any]] = {}  # code of layers, optimizers, and functions that the user calls
         self.unknown = ""
         self.asked: set[str] = set()  # names passed to getattr() and the like
+        self.watching: Any = None  # what watches this thread now, if anything does
 
     @contextmanager
     def on(self) -> Iterator[None]:
         """Watch this thread in a `with` block."""
-        outer, before, thread = sys.getprofile(), _watching[0], get_ident()
+        outer, thread = sys.getprofile(), get_ident()
         self.aside = 0  # depth of calls by an import or the garbage collector, which are not part of a step
 
         def collects(phase: str, _: Any) -> None:
@@ -163,16 +143,28 @@ class Trace:
                 self.aside += 1 if phase == "start" else -1
 
         gc.callbacks[:] = [collects, *gc.callbacks, collects]  # around all others
-        _watching[0] = self._event
-        sys.setprofile(_watching[0])
+        self.watching = self._event
+        sys.setprofile(self.watching)
         try:
-            with setting("around", unwatched):
+            with setting("around", self.unwatched):
                 yield
         finally:
-            _watching[0] = before
             sys.setprofile(outer)
             for _ in range(2):
                 gc.callbacks.remove(collects)
+
+    def unwatched(self, of: Any, run: Callable, *arguments: Any) -> Any:
+        """Call `run`, which calls `of`. It is not watched if that is this library's: it calls no user code, and
+        watching each call in it would take longer than the function. `_event` stops when it is told of this call."""
+        watching, self.watching = self.watching, None
+        try:
+            if watching is not None and _of_user(of):
+                self.watching = watching
+                sys.setprofile(watching)
+            return run(*arguments)
+        finally:
+            self.watching = watching
+            sys.setprofile(watching)
 
     def _event(self, frame: FrameType, event: str, function: Any) -> None:
         if event == "c_return" or event == "return" and not self.aside:
@@ -189,7 +181,7 @@ class Trace:
             return
         if owner == USERS:
             self.ran.setdefault(code, frame.f_globals)
-        elif code is unwatched.__code__:
+        elif code is Trace.unwatched.__code__:
             sys.setprofile(None)
         elif (back := frame.f_back) is not None and owner_of(back.f_globals, back.f_code.co_filename) == USERS:
             if owner == OURS:
