@@ -491,3 +491,15 @@ def test_an_unbound_variable_may_be_bound_later():
         begin()
         found.append([*values, *[step(Tensor([float(i)])).item() for i in range(6)]])
     assert found[0] == found[1] and step.programs
+
+
+def test_what_an_object_gives_numpy_is_watched():
+    class Row:
+        def __array__(self, dtype=None, copy=None):
+            return np.full(2, scale, np.float32)
+
+    row = Row()
+    step = capture(lambda x: x + Tensor(row))
+    for scale in (1, 1, 1, 1, 1, 1, 5, 5):
+        assert step(Tensor([1.0, 2.0])).tolist() == [1 + scale, 2 + scale]
+    assert step.programs
