@@ -35,8 +35,9 @@ def loop(filled: Sequence[tuple[np.ndarray, Any]], inside: Set[int] = frozenset(
     shape, known = filled[0][0].shape, dict[tuple, int]()
     operands, values, stores = list[np.ndarray](), list[Value](), dict[tuple, tuple[int, np.ndarray]]()
     for out, value in filled:
-        known[_view(out)] = i = _added(value, out.dtype, shape, known, operands, values)
-        stores[_view(out)] = i, out
+        view = _view(out)
+        known[view] = i = _added(value, out.dtype, shape, known, operands, values)
+        stores[view] = i, out
     written, inside = [out for _, out in stores.values()], inside - {id(memory(x)) for x in operands}
     kept = tuple([(i, out) for i, out in stores.values() if id(memory(out)) not in inside])
     if not all([v.dtype in KINDS for v in values]):

@@ -178,7 +178,7 @@ def _formula(b, name: str, x: Sequence) -> Any:
 def _axes(loop: Loop) -> list[tuple[int, list[int]]]:
     """The length of each axis, and all arrays' strides along it: axes in the outputs' order in memory, merged where all
     arrays allow it."""
-    arrays = [np.broadcast_to(x, loop.shape) for x in loop.operands] + loop.writes()
+    arrays = [x if x.shape == loop.shape else np.broadcast_to(x, loop.shape) for x in loop.operands] + loop.writes()
     found = [(n, [x.strides[a] for x in arrays]) for a, n in enumerate(loop.shape) if n != 1]
     found.sort(key=lambda axis: -abs(axis[1][-1]))
     joined: list[tuple[int, list[int]]] = []
@@ -230,7 +230,7 @@ def place(x: np.ndarray) -> tuple:
 def _in_place(loop: Loop) -> list[tuple[int, int]]:
     """Indices of operands whose elements are overwritten, each with the index of the store."""
     stores = {place(x): j for j, x in enumerate(loop.writes())}
-    return [(i, stores[place(x)]) for i, x in enumerate(loop.operands) if place(x) in stores]
+    return [(i, j) for i, x in enumerate(loop.operands) if (j := stores.get(place(x))) is not None]
 
 
 def _nest(b, loop: Loop, axes: list, cut: int, part: Sequence, arrays: Sequence) -> None:
@@ -293,8 +293,9 @@ def addresses(loops: Sequence[Loop]) -> list[int]:
     different: list[Loop] = []
     of: list[str] = []
     for loop in loops:
-        dtypes = [x.dtype for x in (*loop.operands, *loop.writes())]
-        key = repr((_axes(loop), dtypes, loop.values, [i for i, _ in loop.stores], _in_place(loop)))
+        dtypes = [x.dtype.str for x in (*loop.operands, *loop.writes())]  # the repr of a dtype takes ten times as long
+        values = [(make, arguments, dtype.str) for make, arguments, dtype in loop.values]
+        key = repr((_axes(loop), dtypes, values, [i for i, _ in loop.stores], _in_place(loop)))
         if key not in names:
             names[key] = f"loop{len(names)}"
             different.append(loop)
