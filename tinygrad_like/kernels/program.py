@@ -127,10 +127,10 @@ class Kernel:
         if unknown := kinds.keys() - set(names):
             raise TypeError(f"kernel {self.name}: no argument is called {unknown.pop()!r}")
         self.kinds = {name: kinds.get(name, INTEGER) for name in names}
-        kinds = dict(enumerate(self.kinds.values()))
-        self.places = [[i for i, kind in kinds.items() if type(kind) is Array and kind.writes == writes]
+        numbered: dict[int, Any] = dict(enumerate(self.kinds.values()))
+        self.places = [[i for i, kind in numbered.items() if type(kind) is Array and kind.writes == writes]
                        for writes in (False, True)]  # of arrays that it reads, and that it writes, among the arguments
-        self.holders = [(i, kind) for i, kind in kinds.items() if type(kind) in (Rows, Plan)]
+        self.holders = [(i, kind) for i, kind in numbered.items() if type(kind) in (Rows, Plan)]
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}({', '.join(self.kinds)})>"
