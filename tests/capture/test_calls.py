@@ -3,7 +3,9 @@
 import gc
 import time
 import types
+import warnings
 import weakref
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from types import SimpleNamespace
@@ -383,8 +385,12 @@ def test_the_attributes_of_a_captured_function_are_watched():
     same_in_each_call(make)
 
 
-@pytest.mark.parametrize("read", [tg.get_rng_state, tg.get_num_threads, lambda: tg.detect_anomaly().__enter__()])
-def test_a_step_that_reads_a_setting_or_looks_for_nan_runs_eagerly(read):
+@pytest.mark.parametrize("read, why", [
+    (tg.get_rng_state, "looks at values"), (tg.get_num_threads, "looks at values"),
+    (lambda: tg.detect_anomaly().__enter__(), "looks at values"), (lambda: f"{X}", "numpy._core.arrayprint"),
+    (lambda: tg.set_num_threads(1), "calls set_num_threads, at"),
+    (lambda: tg.set_default_dtype(tg.float32), "calls set_default_dtype, at")])
+def test_a_step_that_reads_or_changes_a_setting_or_looks_for_nan_runs_eagerly(read, why):
     @capture(strict=False)
     def step(x):
         read()
@@ -392,7 +398,20 @@ def test_a_step_that_reads_a_setting_or_looks_for_nan_runs_eagerly(read):
 
     with tg.detect_anomaly(check_nan=False):  # restores the outer listener
         step(Tensor(X))
-    assert "looks at values" in step.gave_up
+    assert why in step.gave_up
+
+
+def test_a_step_that_may_warn_is_captured_unless_it_warns():
+    @capture(strict=False)
+    def step(x):
+        if len(x) > 3:
+            warnings.warn("a long batch", stacklevel=1)
+        return x * 2
+
+    for i in range(12):
+        with pytest.warns(UserWarning, match="a long batch") if i % 3 == 2 else nullcontext():
+            step(Tensor.ones(4 if i % 3 == 2 else 2))
+    assert len(step.programs) == 1 and "it calls _warnings.warn, at" in step.gave_up
 
 
 def test_a_step_may_begin_with_the_update_of_the_last_one():

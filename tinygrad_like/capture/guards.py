@@ -8,7 +8,6 @@ import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Set
 from ctypes import c_uint64
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,8 +34,8 @@ class Ask(NamedTuple):
     own: bool = False
 
 
-LENGTH, PARTS, SIZE = Ask(len), Ask(list), Ask(lambda of: len(vars(of)))  # SIZE and BASES are of a class
-IDS, BASES, RESULT = Ask(lambda of: [*map(Same, of)]), Ask(attrgetter("__mro__")), Ask(lambda of: of())
+LENGTH, PARTS, IDS, RESULT = Ask(len), Ask(list), Ask(lambda of: [*map(Same, of)]), Ask(lambda of: of())
+CLASS = Ask(lambda of: (of.__name__, of.__qualname__, of.__mro__, len(vars(of))))
 WITHOUT_GRADIENT = Ask(lambda own: own.get("_grad") is None, own=True)  # of a Tensor's attributes
 
 
@@ -62,22 +61,22 @@ class Entry(NamedTuple):
         else:
             setattr(self.where, self.key, value)
 
-    def holds(self) -> bool:
+    def holds(self, exact: bool) -> bool:
         if type(self.key) is Ask:
             return self.key.answer(self.where) == self.value
-        return same(self.get(), self.value)
+        return self.get() is self.value if exact else same(self.get(), self.value)
 
-    def condition(self) -> tuple[str, tuple]:
+    def condition(self, exact: bool) -> tuple[str, tuple]:
         """An expression for this entry, and the objects in it."""
         where, key, value, _ = self
         if type(key) is Ask:
             return "{}({}) == {}", (key.answer, where, value)
         if self.get() is not value:  # but equal
-            return "{}()", (self.holds,)
+            return "{}({})", (self.holds, exact)
         if type(where) is dict:
             return ("{} not in {}", (key, where)) if value is MISSING else ("{}[{}] is {}", (where, key, value))
         if value is MISSING or _has_items(where) or isinstance(where, type):
-            return "{}()", (self.holds,)
+            return "{}({})", (self.holds, exact)
         return f"{{}}{'()' * (type(where) is weakref.ref)}.{key} is {{}}", (where, value)
 
 
@@ -92,6 +91,7 @@ class Guards:
         self.bound: list[Entry] = []  # places with another Tensor in each call
         self.left: list[tuple[Entry, Any]] = []  # flags that the function has just changed
         self.what, self.replaced = "", False  # whether an object was replaced by another
+        self.exact = False  # whether an equal number or text may be told from the one that was there
         self.moved: Entry | None = None  # a place with another Tensor
         self.quick: Callable[[], bool] | None = None
         self.slow = 0  # how often all was compared without it
@@ -145,7 +145,7 @@ class Guards:
         return "", places
 
     def _differences(self) -> Iterator[Entry]:
-        return (entry for entry in self.entries if not entry.holds())
+        return (entry for entry in self.entries if not entry.holds(self.exact))
 
     def drop_gradients(self, of: Set[int]) -> None:
         """Ask no more whether these Tensors have gradients, which they had, and which the program drops first."""
@@ -173,7 +173,7 @@ class Guards:
             ("{}(id(found := {}(*{})), {})", (unchanged.call, gc.get_referents, tuple(whole), words.ctypes.data))]
         for entry in self.entries:
             if id(entry.where) not in covered or entry.key is RESULT or entry.key is PARTS and entry.value:
-                tests.append(entry.condition())
+                tests.append(entry.condition(self.exact))
         tests = [*{(text, *map(id, about)): (text, about) for text, about in tests}.values()]  # none is done twice
         objects = {id(x): x for _, about in tests for x in about}
         names = {key: f"_{i}" for i, key in enumerate(objects)}

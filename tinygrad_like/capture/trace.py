@@ -24,12 +24,12 @@ from ..errors import user_line
 Code: Any = type((lambda: 0).__code__)  # the code of a function
 OURS, PYTHON, USERS = range(1, 4)
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-_PURE = frozenset("_abc _collections _collections_abc _functools _operator _py_abc _weakrefset abc builtins cmath "
-                  "collections contextlib copy copyreg dataclasses enum functools importlib itertools math numbers "
-                  "operator re string types typing warnings".split())  # their functions read only arguments
-_IMPURE = frozenset("__import__ asdict astuple breakpoint compile eval exec fromfile get_printoptions geterr globals "
-                    "hash id import_module input open print reload replace set_printoptions seterr seterrcall".split())
-_FILES = "numpy.random", "numpy.lib._npyio", "numpy.lib.npyio", "numpy.lib._datasource", "numpy.lib._format"
+_PURE = frozenset("_abc _collections _collections_abc _functools _operator _py_abc _warnings _weakrefset abc builtins "
+                  "cmath collections contextlib copy copyreg dataclasses enum functools importlib itertools math "
+                  "numbers operator re string types typing warnings".split())  # their functions read only arguments
+_IMPURE = frozenset("__import__ asdict astuple breakpoint compile eval exec fromfile geterr globals hash id "
+                    "import_module input open print reload replace seterr seterrcall warn warn_explicit".split())
+_OTHER = "numpy.random", "numpy._core.arrayprint", "numpy.lib._npyio", "numpy.lib._datasource", "numpy.lib._format"
 _OPTIM = os.path.join(_ROOT, "optim", "")
 _LAYERS = os.path.join(_ROOT, "nn", ""), _OPTIM
 _READERS = frozenset("get_lr get_last_lr lr rate state_dict steps".split())  # methods of weak references and the like
@@ -72,7 +72,7 @@ def owner_of_class(of: type) -> int:
 def pure(module: str | None) -> bool:
     """Whether the results of a module's functions depend only on their arguments."""
     root = (module or "builtins").partition(".")[0]
-    return root in _PURE or root == "numpy" and not (module or "").startswith(_FILES)
+    return root in _PURE or root == "numpy" and not (module or "").startswith(_OTHER)
 
 
 @lru_cache(None)
@@ -90,13 +90,16 @@ def names_in(code: Code) -> tuple[frozenset[str], frozenset[str], frozenset[tupl
             names.add("__getattribute__")
         if step.opname == "MATCH_CLASS" and step.arg:
             names.add("__match_args__")  # attributes by their positions in a pattern
-        if step.opname in ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "IMPORT_FROM") and before:
-            pairs.add((before, step.argval))
+        if step.opname == "IS_OP":
+            names.add("is_")
         if step.opname not in ("CACHE", "PRECALL", "EXTENDED_ARG", "COPY"):
+            if before:  # what is not followed by an attribute's name is used as a whole
+                attribute = step.opname in ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "IMPORT_FROM")
+                pairs.add((before, step.argval if attribute else "__dict__"))
             named = step.opname.startswith(("LOAD_", "IMPORT_")) and isinstance(step.argval, str)
             before = step.argval if named else ""
     texts = [x for c in code.co_consts for x in (c if isinstance(c, tuple) else [c]) if isinstance(x, str)]
-    names.update(part for x in texts for part in x.split(".") if part.isidentifier())
+    names.update(part for x in texts for part in (x, *x.split(".")))
     return frozenset(variables), frozenset(names), frozenset(pairs), frozenset(modules)
 
 
@@ -179,6 +182,8 @@ class Trace:
             self.aside += (event == "call") - (event == "return")
         if self.aside or event != "call":
             return
+        if owner == OURS and code.co_name in ("set_default_dtype", "set_num_threads"):
+            self._note(f"it calls {code.co_name}", frame)
         if owner == USERS:
             self.ran.setdefault(code, frame.f_globals)
         elif code is Trace.unwatched.__code__:
@@ -191,7 +196,7 @@ class Trace:
                     self._note(f"it reads what changes from call to call, by {code.co_qualname}", back)
             elif not pure(frame.f_globals.get("__name__")) or code.co_name in _IMPURE:
                 self._note(f"it calls {frame.f_globals.get('__name__')}.{code.co_qualname}", back)
-        elif owner == OURS and code.co_filename.startswith(_LAYERS) and code.co_name[:1] != "_":
+        elif owner == OURS and code.co_filename.startswith(_LAYERS):
             self.own[code] = frame.f_globals
 
     def _called(self, frame: FrameType, function: Any) -> None:
@@ -202,7 +207,7 @@ class Trace:
                     self.asked.add(asked)
                 else:
                     self._note(f"it calls {name} with a name that it computes", frame)
-            elif not pure(function.__module__) or name in _IMPURE and function.__module__ in ("builtins", "numpy"):
+            elif not pure(function.__module__) or name in _IMPURE:
                 self._note(f"it calls {function.__module__}.{name}", frame)
         elif type(of) is str and name in ("format", "format_map") and re.search(r"{[^}:]*[.]", of):
             self._note(f"it calls {name} of a str that names attributes", frame)

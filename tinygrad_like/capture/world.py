@@ -24,7 +24,7 @@ from ..core.tensor import Tensor
 from ..dtypes import memory
 from ..random import Generator
 from .capture import capture
-from .guards import BASES, IDS, LENGTH, MISSING, PARTS, RESULT, SIZE, WITHOUT_GRADIENT, Ask, Entry, Guards, get, zero
+from .guards import CLASS, IDS, LENGTH, MISSING, PARTS, RESULT, WITHOUT_GRADIENT, Ask, Entry, Guards, get, zero
 from .pytree import FIELDS, PLAIN, holds_only_tensors, parts_of, tensors_in
 from .trace import OURS, PYTHON, USERS, Code, names_in, owner_of, owner_of_class, pure
 
@@ -70,6 +70,7 @@ class World(Guards):
                              f"{min(whole)}; name them")
         # Whether it reads options of an optimizer, which it may name in any way.
         self.options = "param_groups" in self.names and "params" not in self.names
+        self.exact = "is_" in self.names  # or "is", or "is not"
         self.inner = False  # whether the user's code does not read what is followed
         self.counted = False  # whether each replay reads the numbers in what is followed
         self.found: set[Code] = set()  # the code of functions that were met
@@ -85,7 +86,9 @@ class World(Guards):
                 self._refuse(f"it calls {code.co_qualname}, a function that was made elsewhere and that no variable "
                              "leads to; call it outside")
         for code, globals_ in trace.own.items():
-            self._own_code(code, globals_)
+            name = code.co_qualname  # of a public function, which may be replaced; classes have the methods
+            if name[0] != "_" and isinstance(function := globals_.get(name), types.FunctionType):
+                self.at(globals_, name, function, name, follow=False)
         self.bind()
         self.known = {id(x) for entry in self.entries for x in entry[::2]} | {*map(id, self.tensors)}
         self.entries.sort(key=lambda entry: type(entry.key) is Ask)
@@ -108,8 +111,9 @@ class World(Guards):
             self._class(value, name)
         elif isinstance(value, types.ModuleType) and owner_of_class(kind) != USERS:  # whose class may have properties
             self._module(value, name)
-        elif isinstance(value, _WRAPPERS) and getattr(value, "func", None) is not getattr:  # which reads any name
-            if isinstance(value, (types.BuiltinFunctionType, _OfCython)) and not pure(value.__module__):
+        elif isinstance(value, _WRAPPERS):
+            if isinstance(value, (types.BuiltinFunctionType, _OfCython)) and not pure(value.__module__) or (
+                    value is getattr and name != "getattr"):  # which reads any name
                 self._unknown(value, name)
             for part in _WRAPPED:
                 self.follow(getattr(value, part, None), name)
@@ -149,6 +153,8 @@ class World(Guards):
     def _attributes(self, value: Any, name: str, ours: bool = False) -> None:
         """The attributes that the code names; all of an object of ours, or of a subclass, since our code reads them."""
         kind, before = type(value), self.counted
+        whole = isinstance(value, Enum) or isinstance(value, types.SimpleNamespace) and (  # C code compares it
+            "__dict__" in self.pairs.get(name.rpartition(".")[2], ()))
         if (own := getattr(value, "__dict__", None)) is not None:
             self.ask(LENGTH if owner_of_class(kind) == OURS else PARTS, own, f"the attributes of {name}")
             if not ours:
@@ -160,7 +166,7 @@ class World(Guards):
                  if type(x) is types.MemberDescriptorType}
         for where, key in [*[(own, key) for key in own or ()], *[(value, slot) for slot in slots]]:
             part = get(where, key)
-            if key in self.names or ours and not (self.counted and _counts(part)) or isinstance(value, Enum) or (
+            if key in self.names or ours and not (self.counted and _counts(part)) or whole or (
                     where is own and getattr(kind, "__getattr__", None)):
                 self.at(where, key, part, f"{name}.{key}", known=ours and key not in self.names)
         self.counted = before
@@ -253,11 +259,7 @@ class World(Guards):
             self.ask(RESULT, get_cache_token, "what is registered with abstract classes")
         if owner == PYTHON or owner == OURS and issubclass(of, Op):
             return  # an op's class gets code when it is needed
-        self.ask(SIZE, of, f"how many attributes {of.__name__} has")
-        if owner == USERS:
-            self.ask(BASES, of, f"the bases of {of.__name__}")
-            for key in self.names & {"__name__", "__qualname__"}:
-                self.ask(RESULT, partial(getattr, of, key), key)
+        self.ask(CLASS, of, f"the definition of {of.__name__}")
         for key, value in list(vars(of).items()):
             f = value.__func__ if isinstance(value, staticmethod | classmethod) else value
             if key in self.names or key[:2] == "__" and callable(value) or type(value) in (*_NUMBERS, bool) or (
@@ -272,14 +274,6 @@ class World(Guards):
             attributes |= (self.names | {"__getattr__"}) & own.keys()
         for key in attributes:
             self.at(own, key, own.get(key, MISSING), f"{module.__name__}.{key}")
-
-    def _own_code(self, code: Any, variables: dict[str, Any]) -> None:
-        """Watch for replaced functions of this library's modules: those that ran, and those that layers name."""
-        names = [(vars(module), attribute) for name, attribute in names_in(code)[2]
-                 if isinstance(module := variables.get(name), types.ModuleType)]
-        for where, name in [(variables, code.co_qualname), *names]:
-            if isinstance(where.get(name), types.FunctionType):
-                self.at(where, name, where[name], name, follow=False)
 
     # Places -----------------------------------------------------------------------------------------------------------
 
