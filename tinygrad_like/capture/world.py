@@ -113,8 +113,8 @@ class World(Guards):
             self._module(value, name)
         elif isinstance(value, _WRAPPERS):
             if isinstance(value, (types.BuiltinFunctionType, _OfCython)) and not pure(value.__module__) or (
-                    value is getattr and name != "getattr"):  # which reads any name
-                self._unknown(value, name)
+                    name != "getattr" and getattr(value, "__name__", "") in ("getattr", "__get__", "__getattribute__")):
+                self._unknown(value, name)  # or it reads any attribute
             for part in _WRAPPED:
                 self.follow(getattr(value, part, None), name)
             if isinstance(value, partial | capture):
