@@ -90,7 +90,7 @@ def names_in(code: Code) -> tuple[frozenset[str], frozenset[str], frozenset[tupl
             names.add("__getattribute__")
         if step.opname == "MATCH_CLASS" and step.arg:
             names.add("__match_args__")  # attributes by their positions in a pattern
-        if step.opname == "IS_OP":
+        if step.opname == "IS_OP" and before:  # not with None
             names.add("is_")
         if step.opname not in ("CACHE", "PRECALL", "EXTENDED_ARG", "COPY"):
             if before:  # what is not followed by an attribute's name is used as a whole
