@@ -22,6 +22,7 @@ FLOATS = "fV"  # the kinds of floating-point dtypes; V is the kind of bfloat16, 
 NARROW: set[np.dtype] = set()
 
 _default = FLOAT32
+_SEVERAL = tuple, list, dict
 
 
 def get_default_dtype() -> np.dtype:
@@ -190,5 +191,6 @@ def arrays_in(value: Any) -> list[np.ndarray]:
     """The arrays in nested tuples, lists and dicts."""
     if isinstance(value, np.ndarray):
         return [value]
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else ()
-    return [x for part in parts for x in arrays_in(part)]
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, _SEVERAL) else ()
+    return [x for part in parts for x in (
+        (part,) if isinstance(part, np.ndarray) else arrays_in(part) if isinstance(part, _SEVERAL) else ())]

@@ -41,7 +41,7 @@ _WRAPPERS = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperTyp
              staticmethod, classmethod, capture, _OfCython)
 _WRAPPED = "__func__", "__self__", "func", "args", "keywords", "fget", "fset", "function"
 _OF_TENSORS = {"_data": "the array", "requires_grad": "requires_grad", "_hooks": "the hooks", "_after": "the hooks"}
-_NUMBERS = int, float
+_NUMBERS, _STATIC = (int, float), (staticmethod, classmethod)
 _OPEN = "builtins.object", "types.SimpleNamespace", "argparse.Namespace"  # hold only what a program puts into them
 _BASES = "abc", "collections.abc", "contextlib", "enum", "typing"  # nor do bases from these modules hold more
 
@@ -261,8 +261,8 @@ class World(Guards):
             return  # an op's class gets code when it is needed
         self.ask(CLASS, of, f"the definition of {of.__name__}")
         for key, value in list(vars(of).items()):
-            f = value.__func__ if isinstance(value, staticmethod | classmethod) else value
-            if key in self.names or key[:2] == "__" and callable(value) or type(value) in (*_NUMBERS, bool) or (
+            f = value.__func__ if isinstance(value, _STATIC) else value
+            if key in self.names or key[:2] == "__" and callable(value) or type(value) in (int, float, bool) or (
                     isinstance(value, Op) or isinstance(f, types.FunctionType) and id(f.__code__) in self.ran):
                 self.at(of, key, value, f"{of.__name__}.{key}", follow=owner == USERS)
 
