@@ -120,8 +120,8 @@ def _of_user(x: Any) -> bool:
     if isinstance(x, Op):
         parts = (getattr(x, "definition", x.forward), *[rule for rule, _ in x.rules.values()], *(x.joint or ())[:1])
     elif isinstance(x, FunctionType):
-        parts = [cell.cell_contents for cell in x.__closure__ or ()]
-        return owner_of(x.__globals__, x.__code__.co_filename) == USERS or any(map(_of_user, parts))
+        own = owner_of(x.__globals__, x.__code__.co_filename) != USERS
+        return not own or x.__closure__ is not None and any([_of_user(cell.cell_contents) for cell in x.__closure__])
     return any(map(_of_user, parts)) if parts else owner_of_class(type(x)) == USERS
 
 
