@@ -261,7 +261,8 @@ class Tape(Listener):
 
     def compute(self, name: str, function: Callable, arguments: Sequence, options: dict) -> Any:
         around = mode.around or (lambda _, run, *given: run(*given))
-        return around((function, *arguments), self.unit, name, function, arguments, options)
+        of = function, *arguments, *options.values()  # objects of the user may compute their numbers
+        return around(of, self.unit, name, function, arguments, options)
 
     def rule(self, op: Any, node: Any, i: int | None, rule: Callable, g: Any, values: Sequence) -> Any:
         if mode.recording:

@@ -177,7 +177,7 @@ def given(self: Any, inputs: Any, options: dict, others: dict) -> Any:
     On arrays alone, as in rules, it is the forward; if that fails, the general call explains the error.
     """
     return _given(self, inputs, options, others) if mode.around is None else mode.around(
-        (self, *inputs), _given, self, inputs, options, others)
+        (self, *inputs, *options.values(), *others.values()), _given, self, inputs, options, others)
 
 
 def _given(self: Any, inputs: Any, options: dict, others: dict) -> Any:
