@@ -261,8 +261,7 @@ class Tape(Listener):
 
     def compute(self, name: str, function: Callable, arguments: Sequence, options: dict) -> Any:
         around = mode.around or (lambda _, run, *given: run(*given))
-        of = function, *arguments, *options.values()  # objects of the user may compute their numbers
-        return around(of, self.unit, name, function, arguments, options)
+        return around((function, *arguments, *options.values()), self.unit, name, function, arguments, options)
 
     def rule(self, op: Any, node: Any, i: int | None, rule: Callable, g: Any, values: Sequence) -> Any:
         if mode.recording:

@@ -153,6 +153,7 @@ class Trace:
                 yield
         finally:
             sys.setprofile(outer)
+            self.watching = None
             for _ in range(2):
                 gc.callbacks.remove(collects)
 

@@ -25,7 +25,7 @@ def compiling() -> Iterator[None]:
     timer = threading.Timer(max(0.0, AFTER - total), _say)
     timer.daemon = True
     begun, collects, watching = time.perf_counter(), gc.isenabled(), sys.getprofile()
-    if mode.around is not None:  # it would watch each call of the compiler
+    if mode.around is not None:  # a profile function would be told of each call in the compiler
         sys.setprofile(None)
     gc.disable()  # it would take a tenth of the time, and find little
     timer.start()

@@ -30,8 +30,8 @@ from ..dtypes import (
 from ..errors import refusal, rescued
 from .cotangents import Scattered
 
-# compiled: kernels replace even those calls for which NumPy, called from Python, is faster. around: calls in place of
-# this thread what an op's call or pull does, as around(what it may call, function, *arguments).
+# compiled: kernels replace even those calls for which NumPy, called from Python, is faster. around: if set, it runs the
+# body of a listened op's call or pull, as around(objects whose code may run in it, body, *arguments).
 mode.declare(compiled=False, around=None)
 PLAIN = {int, float, bool, type(None)}  # inputs taken as they are: Python scalars are weak, None is absent
 SETTINGS = PLAIN | {tuple, str, slice, type(FLOAT32), type(FLOAT64), type(INT64)}  # usual types of options
