@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tinygrad_like.core.graph import mode
-from tinygrad_like.core.listener import effect, tell
+from tinygrad_like.core.listener import effect
 from tinygrad_like.core.tensor import Tensor
 from tinygrad_like.dtypes import FLOAT64, FLOATS, INT64, wide
 from tinygrad_like.errors import warn
@@ -133,7 +133,8 @@ class Optimizer:
         fused = fused_update(type(self).update, trained[0][1].dtype) if trained else None
         if not trained:
             self._warn_of_no_gradient()
-        tell("gradient", *[p for _, p in trained])
+        if mode.listener is not None:
+            mode.listener.tell("gradient", *[p for _, p in trained])
         rows, formulas = list[Any](), list[tuple]()
         if fused:
             if len(self._numbers) != len(self.param_groups):
