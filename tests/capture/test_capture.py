@@ -1064,13 +1064,6 @@ def test_the_decorator_takes_options():
         capture(fast=True)(step)
 
 
-def test_near_an_optimum_rounding_is_no_mistake():
-    """Gradients that cancel keep the rounding errors of their summands."""
-    y = np.float32([5e-6, -3e-6])
-    assert [snapshots.apart(y + np.float32(1e-7), y, scales, 0) for scales in ({}, {0: 0.01}, {0: 1.0})] == [
-        snapshots.OTHER, snapshots.OTHER, snapshots.ROUNDED]
-
-
 def test_gradients_that_are_kept_survive_audits():
     """Before an audit, large memory of a program is returned to the system."""
     model = nn.Linear(600, 600)

@@ -1,15 +1,4 @@
-"""Capture: watch a function while it runs, then replay it as one program, without Python in between.
-
-    @capture
-    def step(x, y):
-        loss = criterion(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        return loss
-
-README.md in this folder says how, call by call and file by file.
-"""
+"""Capture: watch a function while it runs, then replay it as one program. README.md in this folder says how."""
 
 from __future__ import annotations
 
@@ -83,9 +72,9 @@ class Kind:
             return None
         parts, likeness = self._parts(self.world, found)
         inputs = [parts[i] for i in self.at] if likeness == self.likeness else None
-        if inputs is None or self.wrote and not all([t._data.flags.writeable for t in inputs]):
-            return None
-        return inputs if self.tape is None or self.tape.same(tensors_of(found) if self.first else inputs) else None
+        if inputs is None or self.tape is None:
+            return inputs
+        return inputs if self.tape.same(tensors_of(found) if self.first else inputs) else None
 
     def _parts(self, world: World, found: list[Any]) -> tuple[list[Any], list[Any]]:
         """The parts of the arguments and of the values in places; and all that must be the same in each call."""
@@ -158,22 +147,28 @@ class capture:
         with self.lock:
             kinds = self.kinds.get(key) or self.kinds.setdefault(key, [])
             for kind in kinds:
-                if (inputs := kind.given(found)) is not None:
+                if (given := kind.given(found)) is not None:
+                    inputs = given
                     break
             else:
                 if not self.closed and (why := _not_now() or self._too_many(kinds)):
                     self.give_up(why)
                 if self.closed:
                     return self.function(*args, **options)
-                kinds.append(kind := Kind())
-            if kind.program is not None and inputs is not None:
-                if kind.program.suits(inputs):
+                kind, inputs = Kind(), []
+                kinds.append(kind)
+            if kind.program is not None:
+                if not kind.program.suits(inputs):
+                    return self.function(*args, **options)
+                self.misses, kind.replays = 0, kind.replays + 1
+                if kind.make is None and kind.replays & kind.replays - 1:
                     return self._replay(kind, inputs, args, options)
-            elif not kind.stopped and _recording.acquire(blocking=False):  # else another thread records
+            if not kind.stopped and _recording.acquire(blocking=False):  # else another thread records
                 try:
-                    from .recording import record  # with the kernels
+                    from .recording import audit, record  # with the kernels
 
-                    return record(self, kind, found, args, options)
+                    return (record if kind.program is None else audit)(
+                        self, kind, found, inputs, args, options)
                 finally:
                     _recording.release()
         return self.function(*args, **options)
@@ -194,14 +189,8 @@ class capture:
     # Replaying --------------------------------------------------------------------------------------------------------
 
     def _replay(self, kind: Kind, inputs: list[Tensor], args: tuple, options: dict) -> Any:
-        program, world, self.misses = kind.program, kind.world, 0
-        kind.replays += 1
+        program, world = kind.program, kind.world
         assert program is not None and world is not None
-        if kind.make is not None or kind.replays & kind.replays - 1 == 0:
-            from .recording import audit
-
-            with eager():  # other captured functions in it would put gradients on memory of their own
-                return audit(self, kind, program, inputs, args, options)
         if (results := program(inputs)) is None:
             return self.function(*args, **options)
         returned, bound = results

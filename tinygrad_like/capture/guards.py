@@ -104,11 +104,8 @@ class Guards:
 
     def same(self) -> bool:
         """Whether nothing has changed."""
-        try:
-            if self.quick is not None and self.quick():
-                return True
-        except (AttributeError, LookupError, ValueError):  # something is gone
-            pass
+        if self._quickly():
+            return True
         if (entry := next(self._differences(), None)) is None:
             self.unsteady.update([key for key, (of, before) in self.versions.items() if _version(of) != before])
             self.slow, self.what = self.slow + 1, ""
@@ -121,12 +118,21 @@ class Guards:
             self.replaced = not isinstance(entry.value, (*_VALUES, np.ndarray, type(MISSING)))
         return False
 
+    def _quickly(self) -> bool:
+        try:
+            return self.quick is not None and self.quick()
+        except (AttributeError, LookupError, ValueError):  # something is gone
+            return False
+
     def changed(self, effects: set[int], written: Iterable[int] = ()) -> tuple[str, list[Entry]]:
         """The name of state that the function has changed but a program would not; and the places that it has bound to
         other Tensors. effects: the ids of objects that the program changes as an effect. written: memory that it writes
         to, which the function may read in a NumPy array after that."""
         places: list[Entry] = []
-        self.left, self.quick, self.versions = [], None, {}
+        self.left = []
+        if self._quickly():
+            return "", places
+        self.quick, self.versions = None, {}
         if tables := [self.tables[m] for m in written if m in self.tables]:
             return tables[0], places
         for entry in self._differences():

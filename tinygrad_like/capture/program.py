@@ -24,7 +24,7 @@ from .fuse import joined, lowered
 from .guards import Guards
 from .instructions import Refused, Step
 from .plan import in_bytes, placed, shown
-from .pytree import alive, plain_in, rebuilt, tensors_in
+from .pytree import alive, rebuilt, tensors_in
 from .recorder import MADE, UNKNOWN, Tape
 from .snapshots import ROUNDED, SAME, Saved, apart
 
@@ -85,7 +85,6 @@ class Program:
         runs = groupby(steps, lambda step: step.call is None)
         self.parts = [part for python, run in runs for part in (run if python else [Calls(run)])]
         del self.moved, self.source  # they would keep the recording's results alive
-        self.scales: dict[Any, float] = {}  # the largest number of each array in its first audit
         self.held = 0  # the program's own references to the memory of results and gradients
         self.views = 0  # to the arrays of gradients
 
@@ -257,19 +256,32 @@ class Program:
     # Auditing it ----------------------------------------------------------------------------------------------------
 
     @without_interrupts()
-    def before(self, given: Sequence[Any]) -> Saved:
-        """A copy of all that a call may change. Returns the pages of the program's large memory to the system until the
-        next replay, and gradients on it to Python."""
+    def make_room(self) -> None:
+        """Return the pages of the program's large memory to the system until the next replay, and gradients on it to
+        Python."""
         self._keep_gradients()
-        held = [j for j in self.owned if self.grads[j][0]._grad is self.grads[j][1]]
-        kept = Saved([self.grads[j][1]._data for j in held])
+        held = [self.grads[j][:2] for j in self.owned if self.grads[j][0]._grad is self.grads[j][1]]
+        kept = Saved([grad._data for _, grad in held])
         if isinstance(pages := getattr(memory(self.arena).base, "obj", None), mmap.mmap):
             pages.madvise(mmap.MADV_DONTNEED)
-        for n, j in enumerate(held):
-            leaf, grad, i, k = self.grads[j]
-            self.grads[j] = leaf, wrap(grad._data), i, k
-            kept.arrays[n] = grad._data = np.empty_like(grad._data)
+        for i, (leaf, grad) in enumerate(held):
+            leaf._grad = wrap(np.empty_like(grad._data))
+            kept.arrays[i] = leaf._grad._data
         kept.restore()
+
+    def take_gradients(self) -> None:
+        """Copy gradients that Python has just computed to where replays put them, so that guards find nothing new."""
+        self._keep_gradients()
+        for j in self.owned:
+            leaf, grad, _, k = self.grads[j]
+            if k is None and (now := leaf._grad) is not None and getrefcount(now) == 3 and (
+                    now.shape, now.dtype) == (grad.shape, grad.dtype):
+                grad._data[...] = now._data
+                leaf._grad = grad
+                grad.touch()
+
+    def before(self, given: Sequence[Any]) -> Saved:
+        """A copy of all that a call may change."""
         copied = [given[k]._data for k in self.changed]
         others = {id(memory(x)) for x in copied}
         return Saved([*[m for key, m in self.tape.state.items() if key not in others], *copied], self.tape.counted())
@@ -282,7 +294,7 @@ class Program:
         # Gradients that the next call does not read: Python's may lie in memory of the program, too.
         shared = [j for j in self.owned if self.grads[j][3] is None and id(self.grads[j][0]) not in self.added]
         moving: list[Any] = [self.grads[j][0]._grad for j in shared]
-        other = "what it returns" if plain_in(result) != plain_in(self.result) else ""
+        other = ""
         if len({*map(id, moving)}) < len(moving) or any([
                 t is None or t._data.shape != self.grads[j][1]._data.shape or t.dtype is not self.grads[j][1].dtype
                 for t, j in zip(moving, shared, strict=True)]):
@@ -294,8 +306,7 @@ class Program:
             t._data, self.grads[j] = grad._data, (leaf, t, i, k)
         after.arrays[count:] = moved = [t._data for t in moving]
         give_back(self.arena.nbytes)  # memory that Python has freed makes room for the program
-        if not self.scales:  # it was never replayed
-            in_bytes(self.arena)[...] = 255  # NaN, and -1
+        in_bytes(self.arena)[...] = 255  # NaN, and -1
         before.restore()
         wrong, stopped = "", False
         try:
@@ -304,14 +315,13 @@ class Program:
             wrong, stopped = str(error) or repr(error), not isinstance(error, Refused) and self._done() < self.risky
         wrong = wrong or other or after.other_number()
         mine = [*before.arrays[:count - len(self.changed)], *[self.inputs[k] for k in self.changed], *moved]
-        found = after.compared(mine, self.scales)
-        ends = zip(tensors_in(self.result), tensors_in(result), strict=not other)
+        found = after.compared(mine)
+        ends = zip(tensors_in(self.result), tensors_in(result), strict=True)
         pairs: list[Any] = [("result", a._data, b) for a, b in ends if self.standins[id(a)][0] == "made"]
         pairs += [("gradient", grad._data, (leaf if k is None else given[k]).grad)
                   for j, (leaf, grad, i, k) in enumerate(self.grads)
                   if grad is not None and i is None and j not in shared]
-        found += [(apart(x, getattr(t, "_data", _NOTHING), self.scales, n), f"a {what} of shape {x.shape}")
-                  for n, (what, x, t) in enumerate(pairs, len(found))]
+        found += [(apart(x, getattr(t, "_data", _NOTHING)), f"a {what} of shape {x.shape}") for what, x, t in pairs]
         wrong = wrong or next((what for how, what in found if how > (ROUNDED if self.fuse else SAME)), "")
         return ROUNDING if stopped or not wrong and any([how > SAME for how, _ in found]) else wrong
 

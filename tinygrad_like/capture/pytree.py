@@ -58,8 +58,9 @@ def structure(value: Any, found: list) -> Any:
         if value._hooks or len(value.__dict__) > 1 and not value.__dict__.keys() <= FIELDS or (
                 kind is not Tensor and owner_of_class(kind) != OURS):
             raise Refused("a Tensor that it is given has hooks, attributes or a class of its own; pass its detach()")
-        order = None if array.flags.c_contiguous else _order(array)
-        return Tensor, array.shape, array.dtype, value.requires_grad, value._grad is None, value.node is None, order
+        flags = array.flags  # the rounding of sums depends on strides
+        return (kind, array.shape, array.dtype, value.requires_grad, value._grad is None, value.node is None,
+                flags.writeable, None if flags.c_contiguous else array.strides)
     if kind is tuple or kind is list:
         found.append(value)
         return kind, *[structure(v, found) for v in value]
@@ -77,16 +78,10 @@ def structure(value: Any, found: list) -> Any:
     return kind, Same(value)
 
 
-def _order(array: np.ndarray) -> tuple[int, ...] | None:
-    """The order of axes in memory, which the rounding of sums depends on; None if it is C order."""
-    order = tuple(sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis])))
-    return order if order != tuple(range(array.ndim)) else None
-
-
 def _plain(kind: type, value: Any) -> Any:
     """A key that is equal only for the same value of the same type: True is not 1, and 0.0 is not -0.0; NaN is NaN only
     if it is the same object."""
-    if kind in (float, complex):
+    if kind in (float, complex, range):
         return kind, repr(value) if value == value else Same(value)
     return value if kind is str else (kind, value)
 
@@ -118,7 +113,7 @@ def rebuilt(value: Any, replace: Callable[[Tensor], Any]) -> Any:
                        "dataclasses")
     new = [(name, rebuilt(v, replace)) for name, v in parts]
     if kind in _DICTS:
-        return kind(new)
+        return kind([(rebuilt(key, replace) if tensors_in(key) else key, part) for key, part in new])
     if issubclass(kind, tuple | list):
         return kind(*[v for _, v in new]) if hasattr(kind, "_fields") else kind([v for _, v in new])
     made: Any = object.__new__(kind)  # without __init__, which may take other arguments and have effects
@@ -128,10 +123,10 @@ def rebuilt(value: Any, replace: Callable[[Tensor], Any]) -> Any:
 
 
 def tensors_in(value: Any) -> list[Tensor]:
-    """The Tensors in a value that `parts_of` can take apart, but no keys."""
+    """The Tensors in a value that `parts_of` can take apart, and in keys."""
     if isinstance(value, Tensor):
         return [value]
-    return [t for _, part in parts_of(value) or () for t in tensors_in(part)]
+    return [t for pair in parts_of(value) or () for part in pair for t in tensors_in(part)]
 
 
 def parts_within(value: Any) -> list[Any]:

@@ -48,6 +48,7 @@ _MOST = 2**20  # bytes that Python may look at
 class Origin(NamedTuple):
     kind: int
     of: ref  # the memory
+    step: int  # the length of the log when an op made it; ~i of input i; else 0
     stand_in: np.ndarray | None = None
 
 
@@ -67,10 +68,10 @@ class Origins:
         found = self.get(memory(x))
         return UNKNOWN if found is None else found.kind
 
-    def add(self, kind: int, m: np.ndarray, stand_in: np.ndarray | None = None) -> None:
-        self.table[id(m)] = Origin(kind, ref(m), stand_in)
+    def add(self, kind: int, m: np.ndarray, step: int = 0, stand_in: np.ndarray | None = None) -> None:
+        self.table[id(m)] = Origin(kind, ref(m), step, stand_in)
 
-    def make(self, m: np.ndarray) -> None:
+    def make(self, m: np.ndarray, step: int) -> None:
         """Add memory that a step has made."""
         count = -(-m.nbytes // LINE) * LINE
         if count > self.left:
@@ -78,7 +79,7 @@ class Origins:
             self.pages = mmap.mmap(-1, self.left)
         self.left -= count
         room = np.ndarray((m.nbytes,), BYTE, self.pages, self.left)
-        self.add(MADE, m, np.ndarray(m.shape, m.dtype, room, 0, m.strides))
+        self.add(MADE, m, step, np.ndarray(m.shape, m.dtype, room, 0, m.strides))
         self.add(MADE, room)
 
     def noted(self, x: np.ndarray) -> np.ndarray:
@@ -103,25 +104,27 @@ class Tape(Listener):
 
     on_tensors = True  # type: ignore[assignment]
 
-    def __init__(self, inputs: Iterable[np.ndarray] = (), before: Tape | None = None,
-                 leaves: Iterable[Any] = ()):
-        self.inputs, self.before = list(inputs), before
+    def __init__(self, inputs: Iterable[np.ndarray] = (), before: Tape | None = None, leaves: Iterable[Any] = (),
+                 first: Sequence[Callable] = ()):
+        self.inputs, self.before, self.first, self.outside = list(inputs), before, [*first], leaves
+        self.compares = bool(first and before and not before.grounds)  # whether steps are only compared
         self.steps: list[Step] = []
         self.calls: list = []  # calls of kernels, not yet in steps
         self.origins = Origins()
-        for x in self.inputs:
-            self.origins.add(INPUT, memory(x))
+        for i, x in enumerate(self.inputs):
+            self.origins.add(INPUT, memory(x), ~i)
         self.input_of = {id(memory(x)): i for i, x in reversed([*enumerate(self.inputs)])}  # the first on this memory
         self.state: dict[int, np.ndarray] = {}  # memory that lasts from call to call and is written to
-        self.log: list[tuple[str, Any]] = []  # what it has done, and the constants it met, as the tape before it
+        self.log: list[tuple] = []  # what it has done, with what, and the constants it met, as the tape before it
         self.different = ""  # the first difference between their logs
         self.leaves: dict[int, Any] = {}  # Tensors whose .grad the function sets,
         self.dropped: set[int] = set()  # and those that lose one before anything else
         self.gradients: dict[int, np.ndarray] = {}  # the arrays of these, as steps have them
-        self.lent = {id(m := memory(t._grad._data)): (ref(m), t) for t in leaves if t._grad is not None}
+        self.lent = self._lent()  # leaves, by the memory of the gradients that they have before
         self.accumulated: dict[int, tuple] = {}  # leaves, with gradients that the function reads or adds to
         self.effects: dict[int, Any] = {}  # objects whose methods are effects
-        self.inside, self.trouble = False, ""  # whether an op runs; and why the tape cannot be replayed
+        self.inside, self.stopped = False, False  # whether an op runs, and whether an error stopped one
+        self.trouble = ""  # why the tape cannot be replayed
         self.grounds: list[tuple[Any, bytes]] = []  # inputs, by index, and memory that Python looks at, with its bytes
         self.why = ""  # the reason for the last of these
 
@@ -141,11 +144,19 @@ class Tape(Listener):
         if any([id(x) in self.state for x, _ in self.grounds]):
             self.trouble = self.trouble or self.why
 
+    def _lent(self) -> dict[int, tuple[ref, Any]]:
+        return {id(m := memory(t._grad._data)): (ref(m), t) for t in self.outside if t._grad is not None}
+
     def release(self) -> None:
         """Drop the steps, and all arrays but those that last, with which another tape is compared."""
         table = self.origins.table
         self.origins.table = {key: origin for key, origin in table.items() if origin.kind not in (INPUT, MADE)}
         self.steps, self.calls, self.inputs, self.before, self.gradients, self.accumulated = [], [], [], None, {}, {}
+
+    def end_with(self, tensors: Sequence[Any]) -> None:
+        """Note what the function returns, and the gradients that it has set."""
+        grads = [leaf._grad._data for leaf in self.leaves.values() if leaf._grad is not None]
+        self._log("return", self._told([[t._data for t in tensors], grads]))
 
     # Steps ------------------------------------------------------------------------------------------------------------
 
@@ -168,13 +179,16 @@ class Tape(Listener):
         self.inside = True
         try:
             result = as_arrays(function(*arguments, **options))
+        except Exception:  # which the function may catch
+            self.stopped = True
+            raise
         finally:
             self.inside, steps = False, self._taken(name)
         outputs = arrays_in(result) if new else []
         enough = new and self._suffices(steps, [*outputs, *written])
         if result is NotImplemented or by_kernels and not (enough and type(result) is np.ndarray):
             return NotImplemented  # record the code that runs instead
-        self._log(f"{name}{_told([*arguments, *options.items()])}" if new else name)
+        self._log(name, self._told([*arguments, *options.items()]) if new else ())
         if not enough:
             steps = [Step(name, None, function, arguments, options, outputs, written, user_line() if new else "")]
         for step in steps:
@@ -198,6 +212,9 @@ class Tape(Listener):
 
     def flush(self) -> None:
         """Record calls from outside ops, such as an optimizer's."""
+        while self.first:
+            self.first.pop()()
+            self.lent = self._lent()
         for step in self._taken():
             self._log(step.name)
             for x in step.reads():
@@ -211,10 +228,14 @@ class Tape(Listener):
             if (kind := self._kind(m)) == UNKNOWN:
                 if before is not None and before.origins.get(m) or not new and (before is None or self.different):
                     self.origins.add(kind := LASTING, m)
+                elif self.compares:
+                    self.origins.add(MADE, m, new and len(self.log))
                 else:
-                    self.origins.make(m)
+                    self.origins.make(m, new and len(self.log))
             if kind == LASTING:
                 self.state[key] = m
+        if self.compares:
+            return
         used = step.uses()
         if before is None:  # the next tape is only compared with it
             step = Step(step.name, changes=step.changes)
@@ -223,18 +244,27 @@ class Tape(Listener):
 
     # What is known ----------------------------------------------------------------------------------------------------
 
-    def _log(self, what: str, x: np.ndarray | None = None) -> None:
+    def _log(self, what: str, told: tuple = (), x: np.ndarray | None = None) -> None:
         """Note what another call of the same function must do at the same place, with the same numbers in x."""
         if self.before is not None and not self.different:
-            before, y = self.before.log[len(self.log)]
-            if what != before or x is not y and x.tobytes() != y.tobytes():  # type: ignore[union-attr]
-                self.different = f"it does {what:.200} where it did {before:.200} before; make a Tensor of what changes"
-        self.log.append((what, x))
+            *before, y = self.before.log[len(self.log)]
+            if [what, told] != before or x is not y and x.tobytes() != y.tobytes():  # type: ignore[union-attr]
+                now, then = [f"{what} {told}".replace("'", "")[:200] for what, told in ([what, told], before)]
+                self.different = f"it does {now} where it did {then} before; make a Tensor of what changes"
+        self.log.append((what, told, x))
+
+    def _told(self, x: Any) -> Any:
+        if isinstance(x, np.ndarray):
+            found = self.origins.get(memory(x))
+            return x.dtype.type.__name__, x.shape, found.step if found else 0
+        if isinstance(x, Tensor):  # within an op it would become a constant
+            observe("a Tensor as a size, an axis or an index")
+        return tuple(map(self._told, x)) if isinstance(x, tuple | list) else repr(x)
 
     def know(self, x: np.ndarray) -> None:
         """Assume that memory which was not met before lasts from call to call, or is the same constant in each."""
         if self._kind(memory(x)) == UNKNOWN:
-            self._log(f"read {_told(x)} from outside", x)
+            self._log("read", self._told(x), x)
             self.origins.add(LASTING, memory(x))
 
     def _kind(self, m: np.ndarray) -> int:
@@ -325,7 +355,7 @@ class Tape(Listener):
             self.end(what, remedy)
 
     def tell(self, event: str, *about: Any) -> Any:
-        return _EVENTS[event](self, *about)
+        return getattr(self, _EVENTS[event])(*about)
 
     def end(self, what: str, remedy: str) -> None:
         """Note that no program can repeat the function; from now on it runs without capture."""
@@ -351,16 +381,8 @@ class Tape(Listener):
                 self.origins.add(GRADIENT, m)
 
 
-_EVENTS: dict[str, Callable] = {"looked at": Tape.hold, "varies": Tape.end, "set data": Tape.set_data,
-                                "gradient": Tape.note_gradients, "new gradient": Tape.note_leaves}
-
-
-def _told(x: Any) -> str:
-    if isinstance(x, np.ndarray):
-        return f"{x.dtype.type.__name__} {x.shape}"  # str(x.dtype) takes ten times as long
-    if isinstance(x, Tensor):  # within an op it would become a constant
-        observe("a Tensor as a size, an axis or an index")
-    return f"({', '.join(map(_told, x))})" if isinstance(x, tuple | list) else repr(x)
+_EVENTS = {"looked at": "hold", "varies": "end", "set data": "set_data", "gradient": "note_gradients",
+           "new gradient": "note_leaves"}
 
 
 def _array(x: Any) -> Any:

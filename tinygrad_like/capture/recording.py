@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
@@ -13,7 +15,7 @@ from ..core.tensor import Tensor
 from ..dtypes import memory
 from .instructions import Refused
 from .program import ROUNDING, Program
-from .pytree import FIELDS, containers_in, parts_within, tensors_in, tensors_of
+from .pytree import FIELDS, containers_in, parts_within, plain_in, tensors_in, tensors_of
 from .recorder import INPUT, MADE, Tape
 from .world import World
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 _TRIES = 4  # recordings of one kind of call, at most, until two are alike
 
 
-def record(self: capture, kind: Kind, found: list[Any], args: tuple, options: dict) -> Any:
+def record(self: capture, kind: Kind, found: list[Any], _: Any, args: tuple, options: dict) -> Any:
     """Call the function, and record its steps; if they are those of the call before, make a program of them."""
     known, watched = set(self.trace.ran), (args, options)
     parts = parts_within(watched)
@@ -33,19 +35,10 @@ def record(self: capture, kind: Kind, found: list[Any], args: tuple, options: di
     world, kind.first, self.trace.unknown = kind.world, kind.world is None, ""
     inputs = tensors if world is None else kind.watch(world, found)
     given = [(t, _marks(t)) for t in tensors]
-    of = Counter([id(memory(t._data)) for t in inputs])
-    # Copies of arrays in the same memory tell which of them an op reads.
-    apart = [(t, t._data) for t in inputs if of[id(memory(t._data))] > 1 and kind.tape is not None and not kind.wrote]
-    for t, array in apart:
-        t._data = np.array(array)
     outside = {id(t): t for t in [*(world.tensors if world else ()), *inputs]}
-    tape = Tape([t._data for t in inputs], kind.tape, outside.values())
-    try:
-        with tape, self.trace.on():
-            result = self.function(*args, **options)
-    finally:
-        for t, array in apart:
-            t._data = array
+    with _apart(kind, inputs) as arrays, Tape(arrays, kind.tape, outside.values()) as tape, self.trace.on():
+        result = self.function(*args, **options)
+        tape.end_with(tensors_in(result))
     kind.wrote = not all([tape.input_of.keys().isdisjoint(step.uses()[1]) for step in tape.steps])
     seen = {id(memory(t._data)) for t in outside.values()}
     tape.leaves = {key: t for key, t in tape.leaves.items() if key in outside or not (
@@ -112,28 +105,57 @@ def _make(self: capture, kind: Kind, tape: Tape, result: Any, inputs: list[Tenso
     kind.tape, kind.first = tape if tape.grounds else None, False
 
 
-def audit(self: capture, kind: Kind, program: Program, inputs: list[Tensor], args: tuple, options: dict) -> Any:
-    """Call the function, and replay the call beside it. Python's result stands; a program with other numbers goes.
+def audit(self: capture, kind: Kind, _: Any, inputs: list[Tensor], args: tuple, options: dict) -> Any:
+    """Call the function, and compare what it does with the tape. Python's result stands; a program that would do
+    something else goes.
 
-    If the first audit finds that a fused program rounds differently, the second one takes a program that must equal
-    Python to the bit, which tells whether the tape is complete.
+    A new program is also replayed beside it. If a fused one rounds differently, the next audit takes a program that
+    must equal Python to the bit, which tells whether the tape is complete.
     """
-    world = kind.world
-    assert world is not None
-    before = program.before(given := program.given(inputs))
-    result = self.function(*args, **options)
-    wrong, _ = world.changed({id(d) for d in program.tape.counted()})
-    wrong = wrong or program.differs(before, (result, [place.get() for place in world.bound]), given)
-    if wrong and program.fuse and kind.make is not None:
+    world, program = kind.world, kind.program
+    assert world is not None and program is not None
+    tape = program.tape
+    before = program.before(given := program.given(inputs)) if kind.make is not None else None
+    with _apart(kind, inputs) as arrays, Tape(
+            arrays, tape, [*world.tensors, *inputs], [program.make_room]) as now:
+        result = self.function(*args, **options)
+        now.end_with(tensors_in(result))
+    if before is None:
+        program.take_gradients()
+    wrong, _ = world.changed({id(d) for d in tape.counted()})
+    returned = result, [place.get() for place in world.bound]
+    same = plain_in(returned) == plain_in(program.result)
+    if now.stopped and (now.different or not same):  # an error in a replay leaves the call to Python
+        wrong = ROUNDING
+    elif not same:
+        wrong = "what it returns"
+    elif not wrong and before is not None:
+        wrong = program.differs(before, returned, given)
+    if not (wrong or now.different):
+        if kind.make is not None:
+            kind.program, kind.fused, kind.make = kind.fused or program, None, None
+            tape.release()
+    elif program.fuse and kind.make is not None:
         kind.fused, kind.program = program if wrong == ROUNDING else None, kind.make(False)
-    elif not wrong and kind.make is not None:
-        kind.program, kind.fused, kind.make = kind.fused or program, None, None
-        program.tape.release()
-    elif wrong and wrong != ROUNDING:
+    elif wrong != ROUNDING:
         kind.program = kind.fused = kind.make = None
         self.give_up(f"replayed, it gives other numbers, first in {wrong}; what made them is not on the tape, such as "
-                     "NumPy on a Tensor's data", kind)
+                     "NumPy on a Tensor's data" if wrong else f"replays missed a change: {now.different}", kind)
     return result
+
+
+@contextmanager
+def _apart(kind: Kind, inputs: list[Tensor]) -> Iterator[list[np.ndarray]]:
+    """The arrays of inputs. Copies of those in the same memory tell which of them an op reads."""
+    of = Counter([id(memory(t._data)) for t in inputs])
+    shared = [(t, t._data) for t in inputs if of[id(memory(t._data))] > 1 and kind.tries and not kind.wrote]
+    for t, array in shared:
+        t._data = np.array(array)
+    try:
+        yield [t._data for t in inputs]
+    finally:
+        for t, array in shared:
+            t._data = array
 
 
 def _marks(t: Tensor) -> dict[str, Any]:

@@ -138,7 +138,8 @@ class Trace:
     @contextmanager
     def on(self) -> Iterator[None]:
         """Watch this thread in a `with` block."""
-        outer, thread = sys.getprofile(), get_ident()
+        outer: Any = sys.getprofile()
+        thread = get_ident()
         self.aside = 0  # depth of calls by an import or the garbage collector, which are not part of a step
 
         def collects(phase: str, _: Any) -> None:
@@ -152,7 +153,10 @@ class Trace:
             with setting("around", self.unwatched):
                 yield
         finally:
-            sys.setprofile(outer)
+            if hasattr(outer, "enable"):  # a cProfile.Profile, which is no function
+                outer.enable()
+            else:
+                sys.setprofile(outer)
             self.watching = None
             for _ in range(2):
                 gc.callbacks.remove(collects)

@@ -204,7 +204,7 @@ def _first_calls(self: Any, *inputs: Any, **options: Any) -> Any:
     if self.met:
         self.__class__ = specialized(self)
     self.met = True
-    return self.general(inputs, options)
+    return self.general(inputs, {n: value for n, value in options.items() if value is not self.options.get(n, ABSENT)})
 
 
 # Most calls only test `mode.usual`: it is `recording`, or None if there is a listener.

@@ -29,7 +29,7 @@ def define(name: str, text: str, file: str, names: dict[str, Any], owner: Any = 
     if owner is not None:
         linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
         weakref.finalize(owner, linecache.cache.pop, file, None)
-    return execute(text, file, names)[name]
+    return execute(text, file, names).pop(name)  # else a function and its globals would be a cycle
 
 
 def run_file(path: Path, names: dict[str, Any]) -> dict[str, Any]:
