@@ -306,8 +306,8 @@ class Trace(Listener):
     def tell(self, event: str, *about: Any) -> Any:
         if event == "looked at" and not self.follows(about[0]):
             return True
-        raise _refused({"looked at": about[1:2], "set data": (".data = ...",)}.get(event, about)[0]
-                       if event in ("looked at", "varies", "set data") else "a gradient")
+        raise _refused({"looked at": about[1:2]}.get(event, about)[0] if event in ("looked at", "varies")
+                       else "a gradient")
 
     # Compare with the other trace, and build the file
 

@@ -144,12 +144,6 @@ def _clip(_: np.ndarray, x: Any, min: Any = None, max: Any = None) -> Any:
     return x if max is None else ("minimum", x, max)
 
 
-def _mod(_: np.ndarray, a: Any, b: Any) -> Any:
-    if type(b) not in (int, float) or not 0 < b < 1e38:
-        raise ValueError("compiled code knows only positive divisors")
-    return "mod", a, b
-
-
 _POWERS: dict[Any, Callable] = {
     2: lambda x: ("square", x), 3: lambda x: ("mul", ("square", x), x), 4: lambda x: ("square", ("square", x)),
     -1: lambda x: ("reciprocal", x), -2: lambda x: ("square", ("reciprocal", x)), 0.5: lambda x: ("sqrt", x)}
@@ -180,7 +174,7 @@ LOWER: dict[str, Callable[..., Any]] = {
     **{name: partial(lambda name, _, *inputs: (name, *inputs), name) for name in MAKE},
     **dict.fromkeys(("clone", "contiguous", "cast", "copy", "identity", "tensor"), lambda _, x, *__, **___: x),
     "filled": lambda _, shape, value, **__: value,
-    "mod": _mod, "clip": _clip, "pow": lambda _, a, b: _POWERS[b](a), "spread": _spread,
+    "clip": _clip, "pow": lambda _, a, b: _POWERS[b](a), "spread": _spread,
     "reshape": lambda out, x, **_: [(out.reshape(x.shape, copy=False), x)],
     "put": lambda out, x, index, **_: [(out, 0), (_part(out, index), x)],
     "assign": lambda array, _, index, value: [(_part(array, index), value)],

@@ -21,7 +21,6 @@ MISSING: Any = type("MISSING", (), {"__repr__": lambda self: "nothing"})()
 _VALUES = (int, float, bool, str, bytes, complex, type(None), np.generic, np.dtype)
 _FLAGS = (bool, str, type(None))  # a function may change these, since a replay sets them too: `model.train()`
 _LISTED = dict, list, types.CellType, types.FunctionType
-_SLOW = 3  # calls that are recorded or audited, before `quick` is worth making
 _CHEAPER = 3  # a comparison of one place takes as long as to list so many
 # A class's tp_version_tag in C, two fields after the other, has 32 bits.
 _AT, _TAGS = vars(type)["__weakrefoffset__"].__get__(type) + 16, 2**32
@@ -94,7 +93,6 @@ class Guards:
         self.exact = False  # whether an equal number or text may be told from the one that was there
         self.moved: Entry | None = None  # a place with another Tensor
         self.quick: Callable[[], bool] | None = None
-        self.slow = 0  # how often all was compared without it
         self.versions: dict[int, tuple[Any, Any]] = {}  # of objects that `quick` compares as a whole
         self.unsteady = set[int]()  # those of which something else has changed
 
@@ -108,8 +106,7 @@ class Guards:
             return True
         if (entry := next(self._differences(), None)) is None:
             self.unsteady.update([key for key, (of, before) in self.versions.items() if _version(of) != before])
-            self.slow, self.what = self.slow + 1, ""
-            self.quick = self._in_one_expression() if self.slow > _SLOW else None
+            self.what, self.quick = "", self._in_one_expression()
             return True
         self.what = entry.name
         if type(entry.key) is not Ask:
@@ -130,11 +127,11 @@ class Guards:
         to, which the function may read in a NumPy array after that."""
         places: list[Entry] = []
         self.left = []
+        if tables := [self.tables[m] for m in written if m in self.tables]:
+            return tables[0], places
         if self._quickly():
             return "", places
         self.quick, self.versions = None, {}
-        if tables := [self.tables[m] for m in written if m in self.tables]:
-            return tables[0], places
         for entry in self._differences():
             where, key, value, name = entry
             if key.own if type(key) is Ask else id(where) in effects:

@@ -45,10 +45,9 @@ class Program:
         self.names = [place.name for place in world.bound]
         self.source: dict[int, tuple[str, Any]] = {id(t): ("outside", t) for t in outside}
         input_of = {id(x): i for i, x in reversed([*enumerate(inputs)])}
-        self.source |= {id(leaf.grad): ("gradient", input_of.get(key, leaf)) for key, leaf in tape.leaves.items()
-                        if leaf.grad is not None}
+        self.source |= {i: ("gradient", input_of.get(key, tape.leaves[key])) for key, (i, _) in tape.gradients.items()}
         self.source |= {key: ("input", i) for key, i in input_of.items()}
-        arrays = [*tape.gradients.values()]
+        arrays = [x for _, x in tape.gradients.values()]
         there = {id(memory(t._data)) for t in outside}
         lasting = {*tape.input_of, *there, *map(id, map(memory, arrays))}
         for t in tensors_in(result):
@@ -73,7 +72,7 @@ class Program:
             raise Refused("it changes a gradient that is found elsewhere too; set it to None before backward, or keep "
                           "a clone() of it")
         kept = dict.fromkeys([id(memory(tape.origins.noted(t._data))) for t in tensors_in(result)], False)
-        kept |= {id(memory(x)): key not in tape.dropped for key, x in tape.gradients.items()}
+        kept |= {id(memory(x)): key not in tape.dropped for key, (_, x) in tape.gradients.items()}
         steps = self._planned(given, kept)
         self.inputs = [*map(self.moved, given)]
         self.blocks = Counter([id(memory(t._data)) for t in {id(t): t for t in tensors_in(result)}.values()])
@@ -95,18 +94,20 @@ class Program:
         self.owned: list[int] = []  # indices of gradients on memory of the program
         tape, added = self.tape, {id(grad) for _, grad in self.tape.accumulated.values()}
         for key, leaf in tape.leaves.items():
-            if (grad := leaf._grad) is not None and (grad.requires_grad or grad.node is not None):
+            at, x = tape.gradients.get(key, (0, None))  # of the recorded call; there may be others since then
+            grad: Any = leaf._grad if at else None
+            if grad is not None and (grad.requires_grad or grad.node is not None):
                 raise Refused("its gradients stand on a graph; detach() them")
-            if id(grad) in added:
-                if tape.accumulated.get(key, (None, None))[1] is not grad:
+            if at in added:
+                if id(tape.accumulated.get(key, (None, None))[1]) != at:
                     raise Refused("it gives a Tensor the gradient of another one; clone() it")
                 continue
-            kind, of = self.source.get(id(grad), ("", None))
-            if kind == "gradient" and id(grad) not in known:
+            kind, of = self.source.get(at, ("", None))
+            if kind == "gradient" and at not in known:
                 if of is not input_of.get(key, leaf):
                     raise Refused("it gives a Tensor the gradient of another one; clone() it")
                 self.owned.append(len(self.grads))
-                grad = wrap(self.moved(tape.gradients[key]))
+                grad = wrap(self.moved(x))
             self.grads.append((leaf, grad, of if kind == "input" else None, input_of.get(key)))
 
     def _standin(self, t: Tensor) -> Tensor:
@@ -138,7 +139,6 @@ class Program:
         used = read.keys() | written.keys()
         pinned = used - own | tape.input_of.keys()
         self.needed = [i for i, x in enumerate(given) if id(memory(x)) in used]
-        self.bytes = sum([m.nbytes for key, m in written.items() if key not in pinned] + [x.nbytes for x in given])
         steps = joined(steps, pinned | kept.keys(), self.fuse)
         # The number of steps until none may fail: of Python functions, and of checks.
         self.risky = max([i for i, step in enumerate(steps, 1) if step.function and step.name not in _SAFE], default=0)
@@ -332,8 +332,7 @@ class Program:
         python = [step for step in steps if step.call is None]
         kinds = ", ".join([f"{x.dtype} {x.shape}" for x in self.inputs])
         lines = [f"({kinds}), {len(steps) - loops - len(python)} calls of kernels, {loops} loops, "
-                 f"{len(python)} steps in Python; {self.arena.nbytes / 1e3:,.1f} kB in one arena "
-                 f"in place of {self.bytes / 1e3:,.1f} kB"
+                 f"{len(python)} steps in Python; {self.arena.nbytes / 1e3:,.1f} kB of memory"
                  + (f"; others in each call: {', '.join(self.names)}" if self.names else "")]
         for i, step in enumerate(steps):
             what = "Python" if step.call is None else "loop" if isinstance(step.call, Loop) else step.call.kernel.name

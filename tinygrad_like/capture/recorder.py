@@ -11,9 +11,8 @@ A tape knows memory from before the call, and memory that one of its steps has w
 when the tape is replayed as when it was recorded: by induction every step has the result that eager code would compute,
 as long as Python would take the same path again, which `guards.py` checks.
 
-An array that a tape holds would live until the tape is replayed: recording would take as much memory as all arrays of a
-step together, few of which are alive at one time. So in place of the memory that a step has made, a tape holds a
-stand-in: as many bytes on untouched pages, which take no physical memory.
+In place of memory that a step has made, a tape holds a stand-in: as many bytes on untouched pages, which take no
+physical memory. So recording takes no more of it than the function.
 """
 
 from __future__ import annotations
@@ -119,7 +118,7 @@ class Tape(Listener):
         self.different = ""  # the first difference between their logs
         self.leaves: dict[int, Any] = {}  # Tensors whose .grad the function sets,
         self.dropped: set[int] = set()  # and those that lose one before anything else
-        self.gradients: dict[int, np.ndarray] = {}  # the arrays of these, as steps have them
+        self.gradients: dict[int, tuple[int, np.ndarray]] = {}  # the ids of these, and their arrays, as steps have them
         self.lent = self._lent()  # leaves, by the memory of the gradients that they have before
         self.accumulated: dict[int, tuple] = {}  # leaves, with gradients that the function reads or adds to
         self.effects: dict[int, Any] = {}  # objects whose methods are effects
@@ -151,7 +150,8 @@ class Tape(Listener):
         """Drop the steps, and all arrays but those that last, with which another tape is compared."""
         table = self.origins.table
         self.origins.table = {key: origin for key, origin in table.items() if origin.kind not in (INPUT, MADE)}
-        self.steps, self.calls, self.inputs, self.before, self.gradients, self.accumulated = [], [], [], None, {}, {}
+        self.steps, self.calls, self.inputs, self.outside, self.before = [], [], [], [], None
+        self.gradients, self.accumulated = {}, {}
 
     def end_with(self, tensors: Sequence[Any]) -> None:
         """Note what the function returns, and the gradients that it has set."""
@@ -361,10 +361,6 @@ class Tape(Listener):
         """Note that no program can repeat the function; from now on it runs without capture."""
         self.trouble = self.trouble or f"{what}, at {user_line()}; {remedy}"
 
-    def set_data(self, x: Any) -> None:
-        if not self.inside:
-            self.end("data is set to another array", "change it in place, as x.data -= ... and x.data.copy_(...) do")
-
     def note_leaves(self, *leaves: Any) -> None:
         """Note that Tensors get other gradients, or none."""
         self.leaves |= {id(leaf): leaf for leaf in leaves}
@@ -381,8 +377,7 @@ class Tape(Listener):
                 self.origins.add(GRADIENT, m)
 
 
-_EVENTS = {"looked at": "hold", "varies": "end", "set data": "set_data", "gradient": "note_gradients",
-           "new gradient": "note_leaves"}
+_EVENTS = {"looked at": "hold", "varies": "end", "gradient": "note_gradients", "new gradient": "note_leaves"}
 
 
 def _array(x: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
@@ -43,7 +43,8 @@ def record(self: capture, kind: Kind, found: list[Any], _: Any, args: tuple, opt
     seen = {id(memory(t._data)) for t in outside.values()}
     tape.leaves = {key: t for key, t in tape.leaves.items() if key in outside or not (
         id(memory(t._data)) in seen or tape.origins.kind(t._data) in (INPUT, MADE))}
-    tape.gradients = {key: tape.origins.noted(t._grad._data) for key, t in tape.leaves.items() if t._grad is not None}
+    tape.gradients = {key: (id(grad), tape.origins.noted(grad._data)) for key, t in tape.leaves.items()
+                      if (grad := t._grad) is not None}
     kind.tries, effects = kind.tries + 1, {id(d) for d in tape.counted()}
     try:
         if why := tape.trouble or self.trace.unknown or _marked(given, parts, parts_within(watched), result):
@@ -136,7 +137,9 @@ def audit(self: capture, kind: Kind, _: Any, inputs: list[Tensor], args: tuple, 
             kind.program, kind.fused, kind.make = kind.fused or program, None, None
             tape.release()
     elif program.fuse and kind.make is not None:
-        kind.fused, kind.program = program if wrong == ROUNDING else None, kind.make(False)
+        kind.fused, kind.program = program if wrong == ROUNDING else None, None
+        with suppress(Refused):
+            kind.program = kind.make(False)
     elif wrong != ROUNDING:
         kind.program = kind.fused = kind.make = None
         self.give_up(f"replayed, it gives other numbers, first in {wrong}; what made them is not on the tape, such as "

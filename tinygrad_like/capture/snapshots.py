@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import IO
+from weakref import finalize
 
 import numpy as np
 
@@ -29,16 +30,13 @@ class Saved:
         if sum([x.nbytes for x in arrays]) >= _MUCH:
             with suppress(OSError):  # no folder to write to, or a full disk
                 self.file = tempfile.TemporaryFile()
+                finalize(self, self.file.close)
                 for x in arrays:
                     self.file.write(np.ascontiguousarray(x).reshape(-1).view(np.uint8).data)
                 self.file.flush()
                 return
         self.file = None
         self.copies = [x.copy() for x in arrays]
-
-    def __del__(self) -> None:
-        if self.file is not None:
-            self.file.close()
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         if self.file is None:

@@ -113,16 +113,6 @@ def _sign(b, dtype, x):
     return b.select(b.fcmp_unordered("uno", x, x), x, above)
 
 
-def _mod(b, dtype, x, y):  # for y > 0
-    if dtype.kind == "f":
-        left, zero = b.frem(x, y), ir.Constant(x.type, 0.0)
-        return b.fadd(left, b.select(b.fcmp_ordered("<", left, zero), y, zero))
-    if _unsigned(x):
-        return b.urem(x, y)
-    left = b.srem(x, y)
-    return b.select(b.icmp_signed("<", left, ir.Constant(left.type, 0)), b.add(left, y), left)
-
-
 def _reciprocal(b, dtype, x):
     return b.fdiv(ir.Constant(x.type, 1.0), x)
 
@@ -134,7 +124,7 @@ MAKE: dict[str, Callable] = {
     "reciprocal": _reciprocal, "sqrt": _sqrt, "rsqrt": lambda b, d, x: _reciprocal(b, d, _sqrt(b, d, x)),
     "abs": _intrinsic("fabs"), "floor": _intrinsic("floor"), "ceil": _intrinsic("ceil"), "trunc": _intrinsic("trunc"),
     "round": _intrinsic("rint"), "sign": _sign, "maximum": _extreme(">="), "minimum": _extreme("<="),
-    "mod": _mod, "where": lambda b, d, c, x, y: b.select(c, x, y),
+    "where": lambda b, d, c, x, y: b.select(c, x, y),
     "logical_and": lambda b, d, x, y: b.and_(x, y), "logical_or": lambda b, d, x, y: b.or_(x, y),
     "logical_xor": lambda b, d, x, y: b.xor(x, y), "logical_not": lambda b, d, x: b.not_(x),
     "isnan": lambda b, d, x: b.fcmp_unordered("uno", x, x), "relu": lambda b, d, x: MAKE["relu vjp"](b, d, x, x),

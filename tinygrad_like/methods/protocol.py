@@ -35,7 +35,7 @@ class Protocol:
             array = checked(np.asarray(array) if isinstance(array, np.generic) else array, "data")
             if self.requires_grad and array.dtype.kind not in FLOATS:
                 raise TypeError(f"data: a Tensor that requires grad cannot be {array.dtype}; cast it with .float()")
-            tell("set data", self)
+            tell("varies", "data is set to another array", "change it in place, as x.data -= ... or x.data.copy_(...)")
             self.touch()
             if isinstance(value, Tensor):  # nodes that saved this Tensor must notice later changes of either
                 value.shared_version().show(self)
