@@ -153,10 +153,7 @@ class Trace:
             with setting("around", self.unwatched):
                 yield
         finally:
-            if hasattr(outer, "enable"):  # a cProfile.Profile, which is no function
-                outer.enable()
-            else:
-                sys.setprofile(outer)
+            getattr(outer, "enable", partial(sys.setprofile, outer))()  # a cProfile.Profile is not a function
             self.watching = None
             for _ in range(2):
                 gc.callbacks.remove(collects)
