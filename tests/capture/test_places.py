@@ -300,11 +300,6 @@ def test_an_old_tensor_that_is_kept_is_not_overwritten():
     assert run(lambda f: capture(f, fuse=False)) == run(lambda f: f)
 
 
-def test_the_program_says_what_it_binds():
-    _, step, _ = trained(variable, capture)
-    assert "others in each call: h" in str(step)
-
-
 def test_state_may_be_set_between_calls():
     def run(wrap):
         state, w = SimpleNamespace(h=Tensor.zeros(2)), Tensor([1.0, 2.0])

@@ -42,7 +42,6 @@ class Program:
 
     def __init__(self, tape: Tape, inputs: Sequence[Tensor], result: Any, world: Guards, fuse: bool):
         self.tape, self.fuse, outside = tape, fuse, world.tensors
-        self.names = [place.name for place in world.bound]
         self.source: dict[int, tuple[str, Any]] = {id(t): ("outside", t) for t in outside}
         input_of = {id(x): i for i, x in reversed([*enumerate(inputs)])}
         self.source |= {i: ("gradient", input_of.get(key, tape.leaves[key])) for key, (i, _) in tape.gradients.items()}
@@ -332,8 +331,7 @@ class Program:
         python = [step for step in steps if step.call is None]
         kinds = ", ".join([f"{x.dtype} {x.shape}" for x in self.inputs])
         lines = [f"({kinds}), {len(steps) - loops - len(python)} calls of kernels, {loops} loops, "
-                 f"{len(python)} steps in Python; {self.arena.nbytes / 1e3:,.1f} kB of memory"
-                 + (f"; others in each call: {', '.join(self.names)}" if self.names else "")]
+                 f"{len(python)} steps in Python; {self.arena.nbytes / 1e3:,.1f} kB of memory"]
         for i, step in enumerate(steps):
             what = "Python" if step.call is None else "loop" if isinstance(step.call, Loop) else step.call.kernel.name
             written = ", ".join([f"{x.dtype} {x.shape}" for x in step.writes()[:2]])

@@ -98,7 +98,7 @@ class Tape(Listener):
     """The steps of this thread since it was opened; see this module's docstring.
 
     inputs: arrays that will hold other numbers when it is replayed. before: an earlier tape of the same function.
-    leaves: Tensors that may have gradients from before.
+    leaves: Tensors that may have gradients from before. first: called before the first op, if it is only compared.
     """
 
     on_tensors = True  # type: ignore[assignment]
@@ -122,8 +122,7 @@ class Tape(Listener):
         self.lent = self._lent()  # leaves, by the memory of the gradients that they have before
         self.accumulated: dict[int, tuple] = {}  # leaves, with gradients that the function reads or adds to
         self.effects: dict[int, Any] = {}  # objects whose methods are effects
-        self.inside, self.stopped = False, False  # whether an op runs, and whether an error stopped one
-        self.trouble = ""  # why the tape cannot be replayed
+        self.inside, self.trouble = False, ""  # whether an op runs; and why the tape cannot be replayed
         self.grounds: list[tuple[Any, bytes]] = []  # inputs, by index, and memory that Python looks at, with its bytes
         self.why = ""  # the reason for the last of these
 
@@ -179,8 +178,8 @@ class Tape(Listener):
         self.inside = True
         try:
             result = as_arrays(function(*arguments, **options))
-        except Exception:  # which the function may catch
-            self.stopped = True
+        except Exception:
+            self.end(f"it catches an error of {name}", "do outside what may fail")
             raise
         finally:
             self.inside, steps = False, self._taken(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -99,6 +100,11 @@ def _make(self: capture, kind: Kind, tape: Tape, result: Any, inputs: list[Tenso
     if len(kept) > len({*kept} - world.known - given):
         raise Refused("it returns or keeps a list, a dict or an object that was there before, or one of them twice"
                       "; return a copy")
+    inner = {name for code in self.trace.inner for name in (*code.co_names, *code.co_freevars)}
+    counted = {id(d) for d in tape.counted()}
+    for place in [*world.bound, *[place for place, _ in world.left]]:
+        if id(place.where) in counted or not inner.isdisjoint(re.findall(r"\w+", place.name)):
+            raise Refused(f"it sets {place.name}, which code inside an op or an optimizer's step reads; set it outside")
     kind.make = partial(Program, tape, inputs, both, world)
     kind.program = kind.make(self.fuse)
     if world.names.isdisjoint(("grad", "_grad")):
@@ -126,7 +132,7 @@ def audit(self: capture, kind: Kind, _: Any, inputs: list[Tensor], args: tuple, 
     wrong, _ = world.changed({id(d) for d in tape.counted()})
     returned = result, [place.get() for place in world.bound]
     same = plain_in(returned) == plain_in(program.result)
-    if now.stopped and (now.different or not same):  # an error in a replay leaves the call to Python
+    if now.trouble.startswith("it catches"):  # such an error stops a replay, so that Python runs the call
         wrong = ROUNDING
     elif not same:
         wrong = "what it returns"

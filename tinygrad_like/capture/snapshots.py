@@ -51,9 +51,6 @@ class Saved:
     def restore(self) -> None:
         for x, values in self:
             x[...] = values
-        self._restore_numbers()
-
-    def _restore_numbers(self) -> None:
         for holder, numbers in self.numbers:
             holder.update(numbers)
 
@@ -64,12 +61,9 @@ class Saved:
 
     def compared(self, now: Iterable[np.ndarray]) -> list[tuple[int, str]]:
         """Compare the copies with arrays, and restore. Returns how far they are apart, see `apart`, and names."""
-        found = []
-        for (place, values), x in zip(self, now, strict=True):
-            found.append((apart(x, values), f"an array of shape {x.shape} that lasts from call to call"))
-            if found[-1][0] or place is not x:
-                place[...] = values
-        self._restore_numbers()
+        found = [(apart(x, values), f"an array of shape {x.shape} that lasts from call to call")
+                 for (_, values), x in zip(self, now, strict=True)]
+        self.restore()
         return found
 
 

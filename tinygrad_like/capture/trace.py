@@ -17,7 +17,7 @@ from types import FrameType, FunctionType, MethodType
 from typing import Any
 
 from ..core.dispatch import Op
-from ..core.graph import setting
+from ..core.graph import mode, setting
 from ..core.tensor import Tensor
 from ..errors import user_line
 
@@ -130,6 +130,7 @@ class Trace:
 
     def __init__(self) -> None:
         self.ran: dict[Code, dict[str, Any]] = {}  # user code, with its globals
+        self.inner = set[Code]()  # user code that an op or an effect calls
         self.own: dict[Code, dict[str, Any]] = {}  # code of layers, optimizers, and functions that the user calls
         self.unknown = ""
         self.asked: set[str] = set()  # names passed to getattr() and the like
@@ -188,6 +189,8 @@ class Trace:
             self._note(f"it calls {code.co_name}", frame)
         if owner == USERS:
             self.ran.setdefault(code, frame.f_globals)
+            if getattr(mode.listener, "inside", False):
+                self.inner.add(code)
         elif code is Trace.unwatched.__code__:
             sys.setprofile(None)
         elif (back := frame.f_back) is not None and owner_of(back.f_globals, back.f_code.co_filename) == USERS:

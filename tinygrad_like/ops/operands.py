@@ -14,7 +14,7 @@ import numpy as np
 from ..core.basics import basics
 from ..core.dispatch import NOTHING, Op
 from ..core.graph import Node, mode
-from ..core.listener import pure
+from ..core.listener import pure, tell
 from ..core.tensor import Tensor, wrap
 from ..dtypes import (
     FLOAT16,
@@ -217,8 +217,10 @@ def failed(op: Op, error: Exception, inputs, arrays, options: dict):
     meant; else raise a clear error."""
     if type(error) is OverflowError and (narrow := _wrapped_around(inputs, arrays)) is not None:
         return op(*narrow, **options)
-    y = rescued(op, inputs, options, error)
-    return _failed(op, error, inputs, arrays, options) if y is NotImplemented else y
+    if (y := rescued(op, inputs, options, error)) is not NotImplemented:
+        return y
+    tell("varies", f"it catches an error of {op.name}", "do outside what may fail")
+    return _failed(op, error, inputs, arrays, options)
 
 
 def _wrapped_around(inputs, arrays) -> list | None:
