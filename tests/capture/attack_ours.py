@@ -197,6 +197,9 @@ OURS = [
     H("weights are drawn again in the step", "w = nn.Parameter(Tensor.zeros(3))", "with no_grad(): nn.init.uniform_(w)\nloss = loss + w.sum()",
       kept=False),
     H("the rate is set in the step", "n = 1", ends="n += 1; optimizer.param_groups[0]['lr'] = 0.01 / n", shows="n"),
+    H("the rate is set to a Tensor in the step", step="optimizer.param_groups[0]['lr'] = x.abs().mean() * 0.01", kept=False),
+    H("the rate is a function of a Tensor that the step sets", "b = types.SimpleNamespace(t=Tensor(0.1)); optimizer."
+      "param_groups[0]['lr'] = lambda count: float(b.t)", step="b.t = x.abs().mean() * 0.01", kept=False),
     H("the rate in the loss", "", "loss = loss * (1 + optimizer.param_groups[0]['lr'] * 20)",
       "optimizer.param_groups[0]['lr'] = 0.01 * (1 + i // 3)"),
     H("optimizer.lr", "", "loss = loss * (1 + optimizer.lr * 20)", "optimizer.lr = 0.01 * (1 + i // 3)"),

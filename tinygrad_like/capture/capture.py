@@ -141,7 +141,7 @@ class capture:
         try:
             key = (structure(args, found), structure(options, found) if options else None, recording,
                    random.rows and random.rows.count, dtypes.get_default_dtype(), *alike(found))
-        except Refused as error:
+        except (Refused, RecursionError) as error:  # of a list that holds itself
             self.warn(str(error))
             return self.function(*args, **options)
         with self.lock:
@@ -167,8 +167,7 @@ class capture:
                 try:
                     from .recording import audit, record  # with the kernels
 
-                    return (record if kind.program is None else audit)(
-                        self, kind, found, inputs, args, options)
+                    return (record if kind.program is None else audit)(self, kind, found, inputs, args, options)
                 finally:
                     _recording.release()
         return self.function(*args, **options)

@@ -91,7 +91,7 @@ def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
     kind = type(value)
     if kind is tuple or kind is list:
         return list(enumerate(value))
-    if kind in _DICTS:
+    if kind in _DICTS and not getattr(value, "__dict__", None):
         return list(value.items())
     if isinstance(value, tuple) and hasattr(kind, "_fields") and not hasattr(value, "__dict__"):
         return list(zip(kind._fields, value, strict=True))
@@ -135,8 +135,8 @@ def parts_within(value: Any) -> list[Any]:
 
 
 def plain_in(value: Any) -> list[Any]:
-    """The parts of a value, for comparison: Tensors and containers by type, others as text."""
-    return [Tensor if isinstance(x, Tensor) else type(x) if parts_of(x) is not None else (type(x), repr(x))
+    """The parts of a value, for comparison: requires_grad of Tensors, containers by type, others as text."""
+    return [x.requires_grad if isinstance(x, Tensor) else type(x) if parts_of(x) is not None else (type(x), repr(x))
             for x in parts_within(value)]
 
 

@@ -129,13 +129,12 @@ def audit(self: capture, kind: Kind, _: Any, inputs: list[Tensor], args: tuple, 
         now.end_with(tensors_in(result))
     if before is None:
         program.take_gradients()
+    left, returned = world.left, (result, [place.get() for place in world.bound])
     wrong, _ = world.changed({id(d) for d in tape.counted()})
-    returned = result, [place.get() for place in world.bound]
-    same = plain_in(returned) == plain_in(program.result)
     if now.trouble.startswith("it catches"):  # such an error stops a replay, so that Python runs the call
         wrong = ROUNDING
-    elif not same:
-        wrong = "what it returns"
+    elif [x for _, x in left] != [x for _, x in world.left] or plain_in(returned) != plain_in(program.result):
+        wrong = wrong or "what it returns, or a flag that it sets"
     elif not wrong and before is not None:
         wrong = program.differs(before, returned, given)
     if not (wrong or now.different):
