@@ -205,8 +205,8 @@ ARGUMENTS = [
     H("the argument is changed in place", starts="x.mul_(1.25)", kept=False),
     H("an op's error is caught until call 4", "at = Tensor(np.array([0, 99]))", "try: loss = loss + h[:, 0][at].mean()\n"
       "except IndexError: pass", between="if i == 4: at.data[1] = 1"),
-    H("an attribute of an OrderedDict argument", "b = collections.OrderedDict(); b.n = 2.0", "loss = loss * given.n",
-      between="if i == 5: b.n = 3.0", argument=("given", "b")),
+    H("an attribute of an OrderedDict argument", "b = collections.OrderedDict(x=Tensor(2.0)); b.n = 1", "loss = loss * given['x'] * given.n",
+      between="if i == 6: b.n = 3", argument=("given", "b")),
     H("the argument is changed in place, then an exception", "n = 0", starts="n += 1; x.mul_(1.25)\n" + RAISES),
     H("the argument is changed in place after the update, then an exception", "n = 0", ends="n += 1; x.add_(1.0)\n" + RAISES),
     H("the weights are changed, then an exception", "n = 0", ends="n += 1\nwith no_grad(): model[0].weight.mul_(0.9)\n" + RAISES),
