@@ -85,6 +85,7 @@ class Program:
         del self.moved, self.source  # they would keep the recording's results alive
         self.held = 0  # the program's own references to the memory of results and gradients
         self.views = 0  # to the arrays of gradients
+        self.audited = False  # whether gradients may be Python's
 
     def _plan_gradients(self, input_of: dict[int, int], known: set[int]) -> None:
         """Note whose gradients it sets, and where they lie. input_of, known: inputs and Tensors from outside, by id."""
@@ -177,6 +178,8 @@ class Program:
             else:  # without a call, which takes longer
                 cell[0] = now
         self._keep_gradients()
+        if self.audited:
+            self.drop_gradients()
         undo = Saved(self.undone, self.holders) if self.undone or self.holders else None
         try:
             self.replay(given)
@@ -268,16 +271,13 @@ class Program:
             kept.arrays[i] = leaf._grad._data
         kept.restore()
 
-    def take_gradients(self) -> None:
-        """Copy gradients that Python has just computed to where replays put them, so that guards find nothing new."""
-        self._keep_gradients()
-        for j in self.owned:
-            leaf, grad, _, k = self.grads[j]
-            if k is None and (now := leaf._grad) is not None and getrefcount(now) == 3 and (
-                    now.shape, now.dtype) == (grad.shape, grad.dtype):
-                grad._data[...] = now._data
-                leaf._grad = grad
-                grad.touch()
+    def drop_gradients(self) -> None:
+        """Drop Python's gradients, of an audit, that the function drops first: the program's take their room."""
+        for leaf, _, _, k in [self.grads[j] for j in self.owned]:
+            if k is None and id(leaf) in self.tape.dropped:
+                leaf._grad = None
+        give_back(self.arena.nbytes)
+        self.audited = False
 
     def before(self, given: Sequence[Any]) -> Saved:
         """A copy of all that a call may change."""

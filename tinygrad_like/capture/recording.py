@@ -127,8 +127,7 @@ def audit(self: capture, kind: Kind, _: Any, inputs: list[Tensor], args: tuple, 
             arrays, tape, [*world.tensors, *inputs], [program.make_room]) as now:
         result = self.function(*args, **options)
         now.end_with(tensors_in(result))
-    if before is None:
-        program.take_gradients()
+    program.audited = before is None
     left, returned = world.left, (result, [place.get() for place in world.bound])
     wrong, _ = world.changed({id(d) for d in tape.counted()})
     if now.trouble.startswith("it catches"):  # such an error stops a replay, so that Python runs the call
