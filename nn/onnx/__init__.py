@@ -304,7 +304,7 @@ class Trace(Listener):
         raise _refused("a gradient")
 
     def tell(self, event: str, *about: Any) -> Any:
-        if event == "looked at" and not self.follows(about[0]):
+        if event == "failed" or event == "looked at" and not self.follows(about[0]):
             return True
         raise _refused({"looked at": about[1:2]}.get(event, about)[0] if event in ("looked at", "varies")
                        else "a gradient")

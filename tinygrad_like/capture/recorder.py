@@ -377,7 +377,8 @@ class Tape(Listener):
                 self.origins.add(GRADIENT, m)
 
 
-_EVENTS = {"looked at": "hold", "varies": "end", "gradient": "note_gradients", "new gradient": "note_leaves"}
+_EVENTS = {"looked at": "hold", "varies": "end", "failed": "end", "gradient": "note_gradients",
+           "new gradient": "note_leaves"}
 
 
 def _array(x: Any) -> Any:
