@@ -167,7 +167,8 @@ class capture:
                 try:
                     from .recording import audit, record  # with the kernels
 
-                    return (record if kind.program is None else audit)(self, kind, found, inputs, args, options)
+                    run, of = (record, found) if kind.program is None else (audit, inputs)
+                    return run(self, kind, of, args, options)
                 finally:
                     _recording.release()
         return self.function(*args, **options)

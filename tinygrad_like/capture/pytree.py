@@ -58,9 +58,8 @@ def structure(value: Any, found: list) -> Any:
         if value._hooks or len(value.__dict__) > 1 and not value.__dict__.keys() <= FIELDS or (
                 kind is not Tensor and owner_of_class(kind) != OURS):
             raise Refused("a Tensor that it is given has hooks, attributes or a class of its own; pass its detach()")
-        flags = array.flags  # the rounding of sums depends on strides
         return (kind, array.shape, array.dtype, value.requires_grad, value._grad is None, value.node is None,
-                flags.writeable, None if flags.c_contiguous else array.strides)
+                array.flags.writeable, None if array.flags.c_contiguous else array.strides)  # which sums round by
     if kind is tuple or kind is list:
         found.append(value)
         return kind, *[structure(v, found) for v in value]

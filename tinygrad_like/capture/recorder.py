@@ -122,7 +122,7 @@ class Tape(Listener):
         self.lent = self._lent()  # leaves, by the memory of the gradients that they have before
         self.accumulated: dict[int, tuple] = {}  # leaves, with gradients that the function reads or adds to
         self.effects: dict[int, Any] = {}  # objects whose methods are effects
-        self.inside, self.trouble = False, ""  # whether an op runs; and why the tape cannot be replayed
+        self.inside, self.failed, self.trouble = False, False, ""  # if an op runs, or failed; why it is not replayed
         self.grounds: list[tuple[Any, bytes]] = []  # inputs, by index, and memory that Python looks at, with its bytes
         self.why = ""  # the reason for the last of these
 
@@ -179,7 +179,7 @@ class Tape(Listener):
         try:
             result = as_arrays(function(*arguments, **options))
         except Exception:
-            self.end(f"it catches an error of {name}", "do outside what may fail")
+            self.fail(name)
             raise
         finally:
             self.inside, steps = False, self._taken(name)
@@ -361,6 +361,10 @@ class Tape(Listener):
         """Note that no program can repeat the function; from now on it runs without capture."""
         self.trouble = self.trouble or f"{what}, at {user_line()}; {remedy}"
 
+    def fail(self, name: str) -> None:
+        self.failed = True
+        self.end(f"it catches an error of {name}", "do outside what may fail")
+
     def note_leaves(self, *leaves: Any) -> None:
         """Note that Tensors get other gradients, or none."""
         self.leaves |= {id(leaf): leaf for leaf in leaves}
@@ -377,7 +381,7 @@ class Tape(Listener):
                 self.origins.add(GRADIENT, m)
 
 
-_EVENTS = {"looked at": "hold", "varies": "end", "failed": "end", "gradient": "note_gradients",
+_EVENTS = {"looked at": "hold", "varies": "end", "failed": "fail", "gradient": "note_gradients",
            "new gradient": "note_leaves"}
 
 

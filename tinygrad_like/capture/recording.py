@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _TRIES = 4  # recordings of one kind of call, at most, until two are alike
 
 
-def record(self: capture, kind: Kind, found: list[Any], _: Any, args: tuple, options: dict) -> Any:
+def record(self: capture, kind: Kind, found: list[Any], args: tuple, options: dict) -> Any:
     """Call the function, and record its steps; if they are those of the call before, make a program of them."""
     known, watched = set(self.trace.ran), (args, options)
     parts = parts_within(watched)
@@ -112,7 +112,7 @@ def _make(self: capture, kind: Kind, tape: Tape, result: Any, inputs: list[Tenso
     kind.tape, kind.first = tape if tape.grounds else None, False
 
 
-def audit(self: capture, kind: Kind, _: Any, inputs: list[Tensor], args: tuple, options: dict) -> Any:
+def audit(self: capture, kind: Kind, inputs: list[Tensor], args: tuple, options: dict) -> Any:
     """Call the function, and compare what it does with the tape. Python's result stands; a program that would do
     something else goes.
 
@@ -123,28 +123,26 @@ def audit(self: capture, kind: Kind, _: Any, inputs: list[Tensor], args: tuple, 
     assert world is not None and program is not None
     tape = program.tape
     before = program.before(given := program.given(inputs)) if kind.make is not None else None
-    with _apart(kind, inputs) as arrays, Tape(
-            arrays, tape, [*world.tensors, *inputs], [program.make_room]) as now:
+    with _apart(kind, inputs) as arrays, Tape(arrays, tape, [*world.tensors, *inputs], [program.make_room]) as now:
         result = self.function(*args, **options)
         now.end_with(tensors_in(result))
     program.audited = before is None
     left, returned = world.left, (result, [place.get() for place in world.bound])
     wrong, _ = world.changed({id(d) for d in tape.counted()})
-    if now.trouble.startswith("it catches"):  # such an error stops a replay, so that Python runs the call
+    if now.failed:  # such an error stops a replay, so that Python runs the call
         wrong = ROUNDING
     elif [x for _, x in left] != [x for _, x in world.left] or plain_in(returned) != plain_in(program.result):
         wrong = wrong or "what it returns, or a flag that it sets"
     elif not wrong and before is not None:
         wrong = program.differs(before, returned, given)
-    if not (wrong or now.different):
-        if kind.make is not None:
-            kind.program, kind.fused, kind.make = kind.fused or program, None, None
-            tape.release()
-    elif program.fuse and kind.make is not None:
+    if kind.make is not None and not (wrong or now.different):
+        kind.program, kind.fused, kind.make = kind.fused or program, None, None
+        tape.release()
+    elif kind.make is not None and program.fuse:
         kind.fused, kind.program = program if wrong == ROUNDING else None, None
         with suppress(Refused):
             kind.program = kind.make(False)
-    elif wrong != ROUNDING:
+    elif (wrong or now.different) and wrong != ROUNDING:
         kind.program = kind.fused = kind.make = None
         self.give_up(f"replayed, it gives other numbers, first in {wrong}; what made them is not on the tape, such as "
                      "NumPy on a Tensor's data" if wrong else f"replays missed a change: {now.different}", kind)

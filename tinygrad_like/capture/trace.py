@@ -139,8 +139,7 @@ class Trace:
     @contextmanager
     def on(self) -> Iterator[None]:
         """Watch this thread in a `with` block."""
-        outer: Any = sys.getprofile()
-        thread = get_ident()
+        outer, thread = sys.getprofile(), get_ident()
         self.aside = 0  # depth of calls by an import or the garbage collector, which are not part of a step
 
         def collects(phase: str, _: Any) -> None:

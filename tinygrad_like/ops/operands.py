@@ -219,7 +219,7 @@ def failed(op: Op, error: Exception, inputs, arrays, options: dict):
         return op(*narrow, **options)
     if (y := rescued(op, inputs, options, error)) is not NotImplemented:
         return y
-    tell("failed", f"it catches an error of {op.name}", "do outside what may fail")
+    tell("failed", op.name)
     return _failed(op, error, inputs, arrays, options)
 
 
