@@ -234,6 +234,7 @@ ARGUMENTS = [
     H("a number that equals another type", "", "loss = loss * (2 if type(k) is bool else 1)", argument=("k", "True if i % 2 else 1"),
       kept=False),
     H("minus zero", "", "loss = loss + math.copysign(1.0, k)", argument=("k", "-0.0 if i % 3 == 2 else 0.0"), kept=False),
+    H("a zero that loses its sign", "zero = 0.0", "loss = loss + math.copysign(1.0, zero)", "if i > 5: zero = -0.0", kept=False),
     H("NaN", "", "loss = loss * (2.0 if k != k else 1.0)", argument=("k", "float('nan') if i % 2 else 1.0"), kept=False),
     H("a NumPy number", "", "loss = loss * float(k)", argument=("k", "np.float32(1 + i / 8)"), kept=False),
     H("a NumPy array", "", "loss = loss + Tensor(a).sum()", argument=("a", "np.full(3, i, np.float32)"), kept=False),

@@ -19,17 +19,11 @@ WRONG, ALONE = (set((pathlib.Path(__file__).parent / name).read_text().splitline
                 for name in ("attack_wrong.txt", "attack_alone.txt"))
 PROGRAMS = os.environ.get("TINYGRAD_LIKE_ATTACKS")
 
-# Compiled loops choose between 0 and -0 differently; the first audit notices, and the program does without them.
-REJECTED = {"maximum of special numbers"}
-
-
-def marked(name):
-    marks = [pytest.mark.xfail(strict=True)] * (name in WRONG) + [pytest.mark.rejected] * (name in REJECTED)
-    return pytest.param(name, marks=marks)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [marked(h.name) for h in AIMED if PROGRAMS or h.name in ALONE])
+@pytest.mark.parametrize("name", [pytest.param(h.name, marks=[pytest.mark.xfail(strict=True)] * (h.name in WRONG))
+                                  for h in AIMED if PROGRAMS or h.name in ALONE])
 def test_a_step_with_one_habit_runs_as_in_python(name):
     """The habit matters: if each call starts from the first call's state, the results differ."""
     program = Program.of(name)

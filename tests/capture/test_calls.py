@@ -228,15 +228,6 @@ def test_each_argument_keeps_its_own_gradient():
     assert [x.grad.item() for x in xs] == [2.0 * i for i in range(7)]
 
 
-def test_minus_zero_in_a_variable_is_told_apart_from_zero():
-    zero = 0.0
-    f = capture(lambda x: x * zero)
-    for _ in range(4):
-        f(Tensor([1.0]))
-    zero = -0.0
-    assert np.signbit(f(Tensor([1.0])).numpy()).all()
-
-
 # What a call leaves behind --------------------------------------------------------------------------------------------
 
 

@@ -10,6 +10,7 @@ import warnings
 import weakref
 from contextlib import nullcontext
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -355,6 +356,23 @@ def test_a_program_is_audited_even_if_its_first_audits_raise():
         assert [round(f(x, good).item(), 3) for _ in range(3)] == [8.813, 16.813, 32.813]
 
 
+def test_a_program_goes_if_an_audit_raises_what_a_replay_does_not():
+    a, b = [SimpleNamespace(v=SimpleNamespace(n=0)) for _ in range(2)]
+
+    @capture
+    def f(x):
+        if a != b:  # which no guard sees
+            raise KeyError("mine")
+        return x * 2
+
+    for i in range(9):
+        a.v.n = max(i - 5, 0)
+        f(Tensor([1.0]))
+    for context in (pytest.warns(UserWarning, match="replays would not have raised the KeyError"), nullcontext()):
+        with context, pytest.raises(KeyError):
+            f(Tensor([1.0]))
+
+
 def test_the_gradient_of_an_argument_is_that_of_this_call():
     layer = nn.Linear(4, 2)
 
@@ -476,8 +494,13 @@ def variables(model, other, opt, b, x, i):
                                       caught_after_an_update, variables])  # fmt: skip
 @pytest.mark.parametrize("optimizer", [lambda p: optim.SGD(p, lr=0.1), lambda p: optim.Adam(p, lr=0.1)])
 def test_an_error_that_stops_a_replay_leaves_all_as_in_eager_code(function, optimizer, monkeypatch):
-    replay, ends = Program.__call__, []
-    monkeypatch.setattr(Program, "__call__", lambda *given: ends.append(replay(*given)) or ends[-1])
+    replay, ends = Program.__call__, []  # these: whether an error stopped each
+
+    def noted(*given):
+        ends.append((result := replay(*given)) is NotImplemented)
+        return result
+
+    monkeypatch.setattr(Program, "__call__", noted)
 
     def run(decorate):
         tg.manual_seed(0)
@@ -509,7 +532,7 @@ def test_an_error_that_stops_a_replay_leaves_all_as_in_eager_code(function, opti
     for mine, theirs in zip(expected, found, strict=True):
         for x, y in zip(mine, theirs, strict=True):
             np.testing.assert_equal(y, x)
-    assert any(ends[ends.index(None):])  # after an error replays go on
+    assert not all(ends[ends.index(True):])  # after an error replays go on
 
 
 def test_models_are_trained_in_threads_at_the_same_time():
@@ -813,19 +836,6 @@ def test_a_batch_norms_count_is_read_after_it_grew():
         return layer.num_batches_tracked * 1
 
     assert [count().item() for _ in range(4)] == [1, 2, 3, 4]
-
-
-def test_ops_of_any_number_of_inputs_are_replayed():
-    x = Tensor(np.array([1.0, 2.0], np.float32), requires_grad=True)
-
-    @capture
-    def step():
-        x.grad = None
-        (tg.stack([x, x * 3]) * tg.cat([x, x]).reshape(2, 2)).sum().backward()
-
-    for _ in range(4):
-        step()
-        assert x.grad.tolist() == [8, 16]
 
 
 def test_parameters_as_a_vector_are_captured():

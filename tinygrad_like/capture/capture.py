@@ -162,7 +162,8 @@ class capture:
                     return self.function(*args, **options)
                 self.misses, kind.replays = 0, kind.replays + 1
                 if kind.make is None and kind.replays & kind.replays - 1:
-                    return self._replay(kind, inputs, args, options)
+                    result = kind.program(inputs)
+                    return self.function(*args, **options) if result is NotImplemented else result
             if not kind.stopped and _recording.acquire(blocking=False):  # else another thread records
                 try:
                     from .recording import audit, record  # with the kernels
@@ -186,25 +187,11 @@ class capture:
         kinds[:] = [kind for kind in kinds if kind.world is None or not kind.world.replaced]
         return ""
 
-    # Replaying --------------------------------------------------------------------------------------------------------
-
-    def _replay(self, kind: Kind, inputs: list[Tensor], args: tuple, options: dict) -> Any:
-        program, world = kind.program, kind.world
-        assert program is not None and world is not None
-        if (results := program(inputs)) is None:
-            return self.function(*args, **options)
-        returned, bound = results
-        if bound:
-            for place, value in zip(world.bound, bound, strict=True):
-                place.put(value)
-        for place, value in world.left:
-            place.put(value)
-        return returned
-
     def give_up(self, why: str, kind: Kind | None = None) -> None:
-        """Record no more calls, or none of one kind; existing programs stay in use."""
+        """Record no more calls, though existing programs stay in use; or none of one kind, and drop its program."""
         if kind is not None:
             kind.stopped, kind.tape = True, None
+            kind.program = kind.fused = kind.make = None
         else:
             self.kinds = {key: kinds for key, old in self.kinds.items() if (kinds := [k for k in old if k.replays])}
             self.closed = True

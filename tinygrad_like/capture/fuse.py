@@ -140,8 +140,9 @@ def _view(x: np.ndarray) -> tuple:
 
 
 def _clip(_: np.ndarray, x: Any, min: Any = None, max: Any = None) -> Any:
-    x = x if min is None else ("maximum", x, min)
-    return x if max is None else ("minimum", x, max)
+    if min is None or max is None:
+        return ("minimum", x, max) if min is None else ("maximum", x, min)
+    return ("minimum", max, ("maximum", min, x))  # between two numbers, NumPy keeps a zero's sign
 
 
 _POWERS: dict[Any, Callable] = {

@@ -41,7 +41,7 @@ class Program:
     """
 
     def __init__(self, tape: Tape, inputs: Sequence[Tensor], result: Any, world: Guards, fuse: bool):
-        self.tape, self.fuse, outside = tape, fuse, world.tensors
+        self.tape, self.fuse, self.world, outside = tape, fuse, world, world.tensors
         self.source: dict[int, tuple[str, Any]] = {id(t): ("outside", t) for t in outside}
         input_of = {id(x): i for i, x in reversed([*enumerate(inputs)])}
         self.source |= {i: ("gradient", input_of.get(key, tape.leaves[key])) for key, (i, _) in tape.gradients.items()}
@@ -121,7 +121,8 @@ class Program:
             if (block := self.instead.get(id(m))) is None:
                 moved = self.moved(m)
                 block = self.instead[id(m)] = in_bytes(m).copy() if moved is m else in_bytes(moved)
-            made, of = wrap(shown(t._data, block, address(m))), block if self.blocks[id(m)] > 1 else None
+            made = wrap(shown(t._data, block, address(m)))  # a copy of it alone would close gaps, and round otherwise
+            of = block if self.blocks[id(m)] > 1 or not made._data.flags.forc else None
         made.requires_grad, made.node = t.requires_grad, t.node  # the node is freed
         self.standins[id(made)], self.instead[id(t)] = (kind, of), made
         return made
@@ -168,8 +169,8 @@ class Program:
         return held <= self.held and views <= self.views
 
     def __call__(self, tensors: Sequence[Tensor]) -> Any:
-        """The function's result, and the values it binds to places; None if an error stopped it and all is as it was
-        before, so that Python may run the call."""
+        """The function's result; NotImplemented if an error stopped it and all is as it was before, so that Python may
+        run the call. Tensors of the result and in places are copies; those from outside are found themselves."""
         given = self.given(tensors)
         now = tick()
         for t in self.touched:
@@ -193,12 +194,16 @@ class Program:
                     leaf._grad = None
             if not isinstance(error, Exception):
                 raise
-            return None
+            return NotImplemented
         for k in self.changed:
             given[k]._data[...] = self.inputs[k]
             given[k].touch()
         self._give_gradients(tensors)
-        return self.copied(tensors)
+        copy = partial(self._copy, tensors, {})  # a function inside that calls itself would keep them alive
+        returned, bound = [rebuilt(value, copy) for value in self.result]
+        for place, value in [*zip(self.world.bound, bound, strict=True), *self.world.left]:
+            place.put(value)
+        return returned
 
     def _keep_gradients(self) -> None:
         """Preserve the values of gradients from the last call that are still in use."""
@@ -217,13 +222,6 @@ class Program:
             else:  # the next call may read it before it sets another one
                 read = grad is not None and id(leaf) in self.added
                 leaf._grad = wrap(grad._data.copy()) if read else grad
-
-    def copied(self, tensors: Sequence[Tensor]) -> Any:
-        """The function's result, and the values it binds to places, as copies; arguments and Tensors from outside are
-        returned themselves."""
-        copy = partial(self._copy, tensors, {})  # a function inside that calls itself would keep them alive
-        returned, bound = self.result
-        return rebuilt(returned, copy), [rebuilt(value, copy) for value in bound] if bound else bound
 
     def _copy(self, tensors: Sequence[Tensor], made: dict[int, Any], t: Tensor) -> Tensor:
         kind, of = self.standins[id(t)]
@@ -293,11 +291,6 @@ class Program:
         # Gradients that the next call does not read: Python's may lie in memory of the program, too.
         shared = [j for j in self.owned if self.grads[j][3] is None and id(self.grads[j][0]) not in self.added]
         moving: list[Any] = [self.grads[j][0]._grad for j in shared]
-        other = ""
-        if len({*map(id, moving)}) < len(moving) or any([
-                t is None or t._data.shape != self.grads[j][1]._data.shape or t.dtype is not self.grads[j][1].dtype
-                for t, j in zip(moving, shared, strict=True)]):
-            other, shared, moving = "a gradient", [], []
         count = len(before.arrays)
         after = Saved([*before.arrays, *[t._data for t in moving]], [holder for holder, _ in before.numbers])
         for t, j in zip(moving, shared, strict=True):  # Python's gradients move to memory of the program
@@ -312,7 +305,7 @@ class Program:
             self.replay(given)
         except Exception as error:
             wrong, stopped = str(error) or repr(error), not isinstance(error, Refused) and self._done() < self.risky
-        wrong = wrong or other or after.other_number()
+        wrong = wrong or after.other_number()
         mine = [*before.arrays[:count - len(self.changed)], *[self.inputs[k] for k in self.changed], *moved]
         found = after.compared(mine)
         ends = zip(tensors_in(self.result), tensors_in(result), strict=True)

@@ -39,7 +39,10 @@ def record(self: capture, kind: Kind, found: list[Any], args: tuple, options: di
     outside = {id(t): t for t in [*(world.tensors if world else ()), *inputs]}
     with _apart(kind, inputs) as arrays, Tape(arrays, kind.tape, outside.values()) as tape, self.trace.on():
         result = self.function(*args, **options)
-        tape.end_with(tensors_in(result))
+        try:
+            tape.end_with(tensors_in(result))
+        except RecursionError:
+            tape.end("its result is nested too deep, or holds itself", "return its Tensors")
     kind.wrote = not all([tape.input_of.keys().isdisjoint(step.uses()[1]) for step in tape.steps])
     seen = {id(memory(t._data)) for t in outside.values()}
     tape.leaves = {key: t for key, t in tape.leaves.items() if key in outside or not (
@@ -124,28 +127,32 @@ def audit(self: capture, kind: Kind, inputs: list[Tensor], args: tuple, options:
     tape = program.tape
     before = program.before(given := program.given(inputs)) if kind.make is not None else None
     with _apart(kind, inputs) as arrays, Tape(arrays, tape, [*world.tensors, *inputs], [program.make_room]) as now:
-        result = self.function(*args, **options)
+        try:
+            result = self.function(*args, **options)
+        except Exception as error:
+            if not now.failed or isinstance(error, FloatingPointError):  # else a replay stops there, too
+                self.give_up(f"replays would not have raised the {type(error).__name__}", kind)
+            raise
         now.end_with(tensors_in(result))
     program.audited = before is None
+    if now.failed:  # such an error stops a replay, so that Python runs the call
+        return result
     left, returned = world.left, (result, [place.get() for place in world.bound])
     wrong, _ = world.changed({id(d) for d in tape.counted()})
-    if now.failed:  # such an error stops a replay, so that Python runs the call
-        wrong = ROUNDING
-    elif [x for _, x in left] != [x for _, x in world.left] or plain_in(returned) != plain_in(program.result):
+    if [x for _, x in left] != [x for _, x in world.left] or plain_in(returned) != plain_in(program.result):
         wrong = wrong or "what it returns, or a flag that it sets"
-    elif not wrong and before is not None:
+    elif not (wrong or now.different) and before is not None:
         wrong = program.differs(before, returned, given)
-    if kind.make is not None and not (wrong or now.different):
+    if now.different or wrong and wrong != ROUNDING and not (kind.make and program.fuse):
+        self.give_up(f"replayed, it gives other numbers, first in {wrong}; what made them is not on the tape, such as "
+                     "NumPy on a Tensor's data" if wrong else f"replays missed a change: {now.different}", kind)
+    elif kind.make is not None and not wrong:
         kind.program, kind.fused, kind.make = kind.fused or program, None, None
         tape.release()
     elif kind.make is not None and program.fuse:
         kind.fused, kind.program = program if wrong == ROUNDING else None, None
         with suppress(Refused):
             kind.program = kind.make(False)
-    elif (wrong or now.different) and wrong != ROUNDING:
-        kind.program = kind.fused = kind.make = None
-        self.give_up(f"replayed, it gives other numbers, first in {wrong}; what made them is not on the tape, such as "
-                     "NumPy on a Tensor's data" if wrong else f"replays missed a change: {now.different}", kind)
     return result
 
 

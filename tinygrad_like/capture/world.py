@@ -146,7 +146,8 @@ class World(Guards):
                 [isinstance(vars(k).get("__getattribute__"), types.FunctionType) for k in kind.__mro__]):
             return self._unknown(value, name)
         else:
-            self.at(self._held(value), "__class__", kind, f"the class of {name}", follow=False)
+            if not isinstance(value, Op):  # whose class gets code when it is needed
+                self.at(self._held(value), "__class__", kind, f"the class of {name}", follow=False)
             self._attributes(value, name, OURS in owners)
         self.follow(kind, kind.__name__)
 
@@ -188,8 +189,8 @@ class World(Guards):
         if self.inner:  # state of one of this library's objects, which ops and effects read and write
             return
         if x.nbytes > _BYTES or x.dtype.hasobject:
-            self._refuse(f"{name} is a large NumPy array, which it would take long to compare; make a Tensor of it "
-                         "outside")
+            self._refuse(f"{name} is a NumPy array, large or of objects, which it would take long to compare; make a "
+                         "Tensor of it outside")
         else:
             self.tables[id(memory(x))] = f"the array {name}"
             self.ask(RESULT, lambda: (x.tobytes(), x.shape, x.dtype, x.flags.writeable), f"the array {name}")
@@ -288,7 +289,10 @@ class World(Guards):
             if follow:
                 before, inner = self.unknown, self.inner
                 self.inner = inner or known
-                self.follow(value, name)
+                try:
+                    self.follow(value, name)
+                except RecursionError:
+                    self._refuse("it reads objects that are nested too deep")
                 self.inner, self.unknown = inner, before if known else self.unknown
 
     def bind(self) -> None:

@@ -98,7 +98,7 @@ def _either(of_floats: str, of_integers: str) -> Callable:
 
 
 def _extreme(sign: str) -> Callable:
-    def make(b, dtype, x, y):  # NaN wins
+    def make(b, dtype, x, y):  # NaN wins; of equal zeros NumPy takes the second
         taken = _compare(sign)(b, dtype, x, y)
         if isinstance(x.type, ir.FloatType | ir.DoubleType):
             taken = b.or_(taken, b.fcmp_unordered("uno", x, x))
@@ -123,7 +123,7 @@ MAKE: dict[str, Callable] = {
     "div": _either("fdiv", ""), "neg": _either("fneg", "neg"), "square": lambda b, d, x: MAKE["mul"](b, d, x, x),
     "reciprocal": _reciprocal, "sqrt": _sqrt, "rsqrt": lambda b, d, x: _reciprocal(b, d, _sqrt(b, d, x)),
     "abs": _intrinsic("fabs"), "floor": _intrinsic("floor"), "ceil": _intrinsic("ceil"), "trunc": _intrinsic("trunc"),
-    "round": _intrinsic("rint"), "sign": _sign, "maximum": _extreme(">="), "minimum": _extreme("<="),
+    "round": _intrinsic("rint"), "sign": _sign, "maximum": _extreme(">"), "minimum": _extreme("<"),
     "where": lambda b, d, c, x, y: b.select(c, x, y),
     "logical_and": lambda b, d, x, y: b.and_(x, y), "logical_or": lambda b, d, x, y: b.or_(x, y),
     "logical_xor": lambda b, d, x, y: b.xor(x, y), "logical_not": lambda b, d, x: b.not_(x),

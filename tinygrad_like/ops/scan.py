@@ -105,14 +105,17 @@ def other_products(x, g, *, axis):
     return permute(others, axes=tuple([order.index(a) for a in range(x.ndim)])) * g
 
 
-def _divided(x, g, axis):
-    """`other_products` by division, in one pass, unless a product is 0, or too small or large to divide."""
+def _other_products(x, g, axis):
+    """By division, in one pass, unless a product is 0, or too small or large to divide."""
     y = np.multiply.reduce(x, axis=axis, keepdims=True)
-    size = np.abs(y)
-    return (y / x * g, None) if size.size and size.min() > 1e-30 and size.max() < 1e30 else NotImplemented
+    size, out = np.abs(y), np.empty_like(x)
+    if size.size and size.min() > 1e-30 and size.max() < 1e30:
+        return np.multiply(np.divide(y, x, out), g, out), None
+    out[...] = other_products.definition(x, g, axis=axis)
+    return out, None
 
 
-other_products.accelerate(_divided)
+other_products.accelerate(_other_products)
 prod.vjp(x=fresh(lambda g, x, axis: other_products(
     x, reshape(g, shape=with_axes(x.shape, axis)), axis=axes("prod", axis, x.ndim)) if x.size else x * 0.0))
 
