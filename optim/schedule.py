@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from tinygrad_like.core.listener import observe
+
 Schedule = Callable[[int], float]
 
 
@@ -127,6 +129,7 @@ class Waiting:
 
     def note(self, metric: float) -> bool:
         """Record the latest value of the metric; returns whether it is the best."""
+        observe("a metric")
         gain = 0.0 if self.best is None else metric - self.best if self.mode == "max" else self.best - metric
         if math.isfinite(metric) and (
                 self.best is None or gain > self.threshold * (self.best if self.relative else 1)):

@@ -39,7 +39,7 @@ def run(name, captured):
     manual_seed(0)
     step, arguments, trained = PROGRAMS[name](wrapped)
     manual_seed(1)
-    results = [plain(step(*arguments(i))) for i in range(8 if name.endswith("by hand") else 12)]
+    results = [plain(step(*arguments(i))) for i in range(8 if name.endswith("by hand") else 20)]
     functions = [getattr(step, "captured", f) for f in functions] if captured else []
     return results + plain(trained), [f for f in functions if not replays(f)]
 

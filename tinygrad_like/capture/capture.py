@@ -9,6 +9,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import dtypes, random
 from ..core.graph import mode
 from ..core.tensor import Tensor
@@ -34,8 +36,7 @@ def _not_now() -> str:
     """The reason to record nothing, if there is one."""
     if collective.ranks() > 1:
         return "this job has several ranks, and a program cannot tell the others anything"
-    classes: list[Any] = [Tensor, *Tensor.__subclasses__()]
-    replaced = [f"{k.__name__}.{key}" for k in classes if owner_of_class(k) == OURS
+    replaced = [f"{k.__name__}.{key}" for k in [*Tensor.__subclasses__(), Tensor] if owner_of_class(k) == OURS
                 for key, f in vars(k).items() if key[:2] == "__" and isinstance(f, FunctionType) and (
                     owner_of(f.__globals__, f.__code__.co_filename) == USERS)]
     return f"{replaced[0]} is your function, and recording would call it for gradients, too" if replaced else ""
@@ -135,7 +136,8 @@ class capture:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        if (recording := mode.usual) is None or mode.eager or self.closed and not self.kinds:
+        if (recording := mode.usual) is None or mode.eager or self.closed and not self.kinds or (
+                "raise" in np.geterr().values()):  # which compiled code does not
             return self.function(*args, **options)
         found: list[Any] = []
         try:

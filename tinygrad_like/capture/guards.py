@@ -93,8 +93,10 @@ class Guards:
         self.exact = False  # whether an equal number or text may be told from the one that was there
         self.moved: Entry | None = None  # a place with another Tensor
         self.quick: Callable[[], bool] | None = None
+        self.new = True  # whether Python has run since the last comparison, and may leave other objects again
         self.versions: dict[int, tuple[Any, Any]] = {}  # of objects that `quick` compares as a whole
         self.unsteady = set[int]()  # those of which something else has changed
+        self.free = set[int]()  # the attributes of Tensors whose gradients may be any
 
     def ask(self, question: Ask, about: Any, name: str) -> None:
         """Watch the answer to a question."""
@@ -105,8 +107,9 @@ class Guards:
         if self._quickly():
             return True
         if (entry := next(self._differences(), None)) is None:
-            self.unsteady.update([key for key, (of, before) in self.versions.items() if _version(of) != before])
-            self.what, self.quick = "", self._in_one_expression()
+            self.unsteady.update([key for key, (of, before) in self.versions.items() if self._version(of) != before])
+            self.what, self.new, compiles = "", False, not self.new
+            self.quick = self._in_one_expression() if compiles else None
             return True
         self.what = entry.name
         if type(entry.key) is not Ask:
@@ -131,7 +134,7 @@ class Guards:
             return tables[0], places
         if self._quickly():
             return "", places
-        self.quick, self.versions = None, {}
+        self.quick, self.versions, self.new = None, {}, True
         for entry in self._differences():
             where, key, value, name = entry
             if key.own if type(key) is Ask else id(where) in effects:
@@ -152,9 +155,9 @@ class Guards:
 
     def drop_gradients(self, of: Set[int]) -> None:
         """Ask no more whether these Tensors have gradients, which they had, and which the program drops first."""
-        known = {id(vars(t)) for t in self.tensors if id(t) in of}
+        self.free = {id(vars(t)) for t in self.tensors if id(t) in of}
         self.quick, self.entries = None, [entry for entry in self.entries if not (
-            entry.key is WITHOUT_GRADIENT and entry.value is False and id(entry.where) in known)]
+            entry.key is WITHOUT_GRADIENT and entry.value is False and id(entry.where) in self.free)]
 
     def _in_one_expression(self) -> Callable[[], bool]:
         """Code that tests whether all is as it is now. Classes are compared by version, and what small objects hold by
@@ -163,15 +166,15 @@ class Guards:
         counts = Counter([id(entry.where) for entry in self.entries])
         whole = [x for x in steady.values() if isinstance(x, _LISTED) and (
             len(gc.get_referents(x)) <= _CHEAPER * counts[id(x)])]
-        classes = [k for k in steady.values() if isinstance(k, type) and _version(k) % _TAGS]
+        classes = [k for k in steady.values() if isinstance(k, type) and self._version(k) % _TAGS]
         last = [k for k in classes if not any([k in other.__mro__[1:] for other in classes])]
-        self.versions = {id(x): (x, _version(x)) for x in (*whole, *last)}
+        self.versions = {id(x): (x, self._version(x)) for x in (*whole, *last)}
         covered = {*self.versions, *[id(base) for k in last for base in k.__mro__]}
-        found = gc.get_referents(*whole)
-        versions = [word for k in last for word in (id(k) + _AT, _version(k))]
-        words = np.array([len(found), *map(id, found), len(last), *versions], np.uint64)
+        versions = [word for k in last for word in (id(k) + _AT, self._version(k))]
+        held = [address for x in whole for address in self._version(x)]
+        words = np.array([len(held), *held, len(last), *versions], np.uint64)
         # The values live on, so that their addresses are not those of others.
-        self.held = words, [x for x in found if isinstance(x, _VALUES)]
+        self.held = words, [x for x in gc.get_referents(*whole) if isinstance(x, _VALUES)]
         tests: list[tuple[str, tuple]] = [
             ("{}(id(found := {}(*{})), {})", (unchanged.call, gc.get_referents, tuple(whole), words.ctypes.data))]
         for entry in self.entries:
@@ -183,10 +186,15 @@ class Guards:
         text = " and ".join([text.format(*[names[id(x)] for x in about]) for text, about in tests])
         return define("same", f"def same(): return {text}", "<guards>", {names[key]: x for key, x in objects.items()})
 
-
-def _version(of: Any) -> Any:
-    """A class's number, which is another one once it or a base has changed, or 0; or the addresses of what is held."""
-    return c_uint64.from_address(id(of) + _AT).value if isinstance(of, type) else [*map(id, gc.get_referents(of))]
+    def _version(self, of: Any) -> Any:
+        """A class's number, which is another one once it or a base has changed, or 0; or the addresses of what is held,
+        0 for a gradient that no entry asks about: Python leaves another one than a replay."""
+        if isinstance(of, type):
+            return c_uint64.from_address(id(of) + _AT).value
+        found = [*map(id, gc.get_referents(of))]
+        if id(of) in self.free and found.count(grad := id(of.get("_grad"))) == 1:
+            found[found.index(grad)] = 0
+        return found
 
 
 def same(now: Any, value: Any) -> bool:

@@ -130,7 +130,7 @@ def audit(self: capture, kind: Kind, inputs: list[Tensor], args: tuple, options:
         try:
             result = self.function(*args, **options)
         except Exception as error:
-            if not now.failed or isinstance(error, FloatingPointError):  # else a replay stops there, too
+            if not now.failed:  # else a replay stops there, too
                 self.give_up(f"replays would not have raised the {type(error).__name__}", kind)
             raise
         now.end_with(tensors_in(result))
@@ -145,7 +145,8 @@ def audit(self: capture, kind: Kind, inputs: list[Tensor], args: tuple, options:
         wrong = program.differs(before, returned, given)
     if now.different or wrong and wrong != ROUNDING and not (kind.make and program.fuse):
         self.give_up(f"replayed, it gives other numbers, first in {wrong}; what made them is not on the tape, such as "
-                     "NumPy on a Tensor's data" if wrong else f"replays missed a change: {now.different}", kind)
+                     "NumPy on a Tensor's data, or an option that it sets" if wrong else
+                     f"replays missed a change: {now.different}", kind)
     elif kind.make is not None and not wrong:
         kind.program, kind.fused, kind.make = kind.fused or program, None, None
         tape.release()

@@ -12,7 +12,6 @@ import sysconfig
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache, partial
-from threading import get_ident
 from types import FrameType, FunctionType, MethodType
 from typing import Any
 
@@ -27,8 +26,9 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__
 _PURE = frozenset("_abc _collections _collections_abc _functools _operator _py_abc _warnings _weakrefset abc builtins "
                   "cmath collections contextlib copy copyreg dataclasses enum functools importlib itertools math "
                   "numbers operator re string types typing warnings".split())  # their functions read only arguments
-_IMPURE = frozenset("__import__ asdict astuple breakpoint compile eval exec fromfile geterr globals hash id "
-                    "import_module input open print reload replace seterr seterrcall warn warn_explicit".split())
+_IMPURE = frozenset("__import__ asdict astuple breakpoint catch_warnings compile errstate eval exec fromfile geterr "
+                    "globals hash id import_module input open print reload replace seterr seterrcall simplefilter warn "
+                    "warn_explicit".split())
 _OTHER = "numpy.random", "numpy._core.arrayprint", "numpy.lib._npyio", "numpy.lib._datasource", "numpy.lib._format"
 _OPTIM = os.path.join(_ROOT, "optim", "")
 _LAYERS = os.path.join(_ROOT, "nn", ""), _OPTIM
@@ -80,12 +80,14 @@ def names_in(code: Code) -> tuple[frozenset[str], frozenset[str], frozenset[tupl
     """The names that code looks up as variables; all that it may use of objects, also in getattr(x, "name"); pairs of
     names of which the second is looked up in what the first gave; and modules that it imports."""
     variables, pairs, modules, before = set[str](), set[tuple[str, str]](), set[str](), ""
-    names = {*code.co_names}
+    names, module = {*code.co_names}, ""
     for step in dis.get_instructions(code):
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
             variables.add(step.argval)
         if step.opname == "IMPORT_NAME":
-            modules.add(step.argval)
+            modules.add(module := step.argval)
+        if step.opname == "IMPORT_FROM":
+            pairs.add((module.rpartition(".")[2], step.argval))
         if step.opname == "LOAD_GLOBAL" and step.argval in _COMPUTED and not (step.arg or 0) & 1:  # not called here
             names.add("__getattribute__")
         if step.opname == "MATCH_CLASS" and step.arg:
@@ -94,7 +96,7 @@ def names_in(code: Code) -> tuple[frozenset[str], frozenset[str], frozenset[tupl
             names.add("is_")
         if step.opname not in ("CACHE", "PRECALL", "EXTENDED_ARG", "COPY"):
             if before:  # what is not followed by an attribute's name is used as a whole
-                attribute = step.opname in ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "IMPORT_FROM")
+                attribute = step.opname in ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR")
                 pairs.add((before, step.argval if attribute else "__dict__"))
             named = step.opname.startswith(("LOAD_", "IMPORT_")) and isinstance(step.argval, str)
             before = step.argval if named else ""
@@ -139,14 +141,9 @@ class Trace:
     @contextmanager
     def on(self) -> Iterator[None]:
         """Watch this thread in a `with` block."""
-        outer, thread = sys.getprofile(), get_ident()
-        self.aside = 0  # depth of calls by an import or the garbage collector, which are not part of a step
-
-        def collects(phase: str, _: Any) -> None:
-            if get_ident() == thread:
-                self.aside += 1 if phase == "start" else -1
-
-        gc.callbacks[:] = [collects, *gc.callbacks, collects]  # around all others
+        outer, collects = sys.getprofile(), gc.isenabled()
+        self.aside = 0  # depth of calls by an import, which are not part of a step; nor are finalizers of garbage
+        gc.disable()
         self.watching = self._event
         sys.setprofile(self.watching)
         try:
@@ -155,8 +152,8 @@ class Trace:
         finally:
             getattr(outer, "enable", partial(sys.setprofile, outer))()  # a cProfile.Profile is not a function
             self.watching = None
-            for _ in range(2):
-                gc.callbacks.remove(collects)
+            if collects:
+                gc.enable()
 
     def unwatched(self, of: Any, run: Callable, *arguments: Any) -> Any:
         """Call `run`, which calls `of`. It is not watched if that is this library's: it calls no user code, and
@@ -184,8 +181,6 @@ class Trace:
             self.aside += (event == "call") - (event == "return")
         if self.aside or event != "call":
             return
-        if owner == OURS and code.co_name in ("set_default_dtype", "set_num_threads"):
-            self._note(f"it calls {code.co_name}", frame)
         if owner == USERS:
             self.ran.setdefault(code, frame.f_globals)
             if getattr(mode.listener, "inside", False):
@@ -195,10 +190,11 @@ class Trace:
         elif (back := frame.f_back) is not None and owner_of(back.f_globals, back.f_code.co_filename) == USERS:
             if owner == OURS:
                 self.own.setdefault(code, frame.f_globals)
-                if code.co_filename.startswith(_OPTIM) and (code.co_name in _READERS or "step" in [
-                        x for x in frame.f_locals.values() if type(x) is str]):  # optimizer.state[p]["step"]
-                    self._note(f"it reads what changes from call to call, by {code.co_qualname}", back)
-            elif not pure(frame.f_globals.get("__name__")) or code.co_name in _IMPURE:
+                if code.co_name == "set_default_dtype" or code.co_filename.startswith(_OPTIM) and (
+                        code.co_name in _READERS or "step" in [  # optimizer.state[p]["step"]
+                            x for x in frame.f_locals.values() if type(x) is str]):
+                    self._note(f"it calls {code.co_qualname}, which reads or sets what no program knows", back)
+            elif not pure(frame.f_globals.get("__name__")) or not _IMPURE.isdisjoint(code.co_qualname.split(".")):
                 self._note(f"it calls {frame.f_globals.get('__name__')}.{code.co_qualname}", back)
         elif owner == OURS and code.co_filename.startswith(_LAYERS):
             self.own[code] = frame.f_globals

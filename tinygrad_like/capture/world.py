@@ -98,7 +98,8 @@ class World(Guards):
 
     def follow(self, value: Any, name: str) -> None:
         kind = type(value)
-        if id(value) in self.seen or kind in PLAIN or isinstance(value, _UNCHANGING):
+        if id(value) in self.seen or kind in PLAIN or isinstance(value, _UNCHANGING) or (
+                isinstance(value, Op) and value.ours):  # it gets code when it is needed
             return
         self.seen[id(value)] = value
         if isinstance(value, Tensor):
@@ -146,8 +147,7 @@ class World(Guards):
                 [isinstance(vars(k).get("__getattribute__"), types.FunctionType) for k in kind.__mro__]):
             return self._unknown(value, name)
         else:
-            if not isinstance(value, Op):  # whose class gets code when it is needed
-                self.at(self._held(value), "__class__", kind, f"the class of {name}", follow=False)
+            self.at(self._held(value), "__class__", kind, f"the class of {name}", follow=False)
             self._attributes(value, name, OURS in owners)
         self.follow(kind, kind.__name__)
 

@@ -182,7 +182,6 @@ def given(self: Any, inputs: Any, options: dict, others: dict) -> Any:
 
 def _given(self: Any, inputs: Any, options: dict, others: dict) -> Any:
     inputs = [x for x in inputs if x is not ABSENT]
-    options = {n: value for n, value in options.items() if value is not self.options[n]}
     alone = not others and len(inputs) >= self.required and not self.variadic and not any(
         [isinstance(value, SINGLE) for value in options.values()])
     if alone and _ON_ARRAYS.issuperset(map(type, inputs)):
@@ -204,7 +203,7 @@ def _first_calls(self: Any, *inputs: Any, **options: Any) -> Any:
     if self.met:
         self.__class__ = specialized(self)
     self.met = True
-    return self.general(inputs, {n: value for n, value in options.items() if value is not self.options.get(n, ABSENT)})
+    return self.general(inputs, options)
 
 
 # Most calls only test `mode.usual`: it is `recording`, or None if there is a listener.

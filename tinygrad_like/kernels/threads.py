@@ -229,6 +229,7 @@ def set_num_threads(n: int) -> None:
             f"set_num_threads: n must be an integer from 1 to {most}, the number of cores, got {n!r}; "
             "the environment variable NUMBA_NUM_THREADS sets another limit before the program starts"
         )
+    observe("the number of threads")
     with pool:
         count = _count.value = n
         _resting.value = _alone.value = 1

@@ -11,13 +11,13 @@ _ITEMS = _COUNT + 8
 def unchanged(found, words):
     """Whether a list has these items, and these places these words.
 
-    words: the number of items, and their addresses; the number of places, and of each its address and its word.
+    words: the number of items, and their addresses, 0 for any; the number of places, and of each its address and word.
     """
     count, items, words = get(words), get(found + _ITEMS), words + 8
     if get(found + _COUNT) != count:
         return 0
     for i in range(count):
-        if get(items + 8 * i) != get(words + 8 * i):
+        if get(words + 8 * i) != 0 and get(items + 8 * i) != get(words + 8 * i):
             return 0
     words += 8 * count
     for i in range(get(words)):

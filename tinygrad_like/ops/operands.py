@@ -78,7 +78,7 @@ def bind(op: Op, inputs, options: dict):
 
 
 def general(op: Op, inputs, options: dict):
-    """The general call, for any arguments and any listener."""
+    """The general call, for any arguments and any listener, which is told only of options that are not the default."""
     if len(inputs) != op.arity:
         try:
             inputs, options = bind(op, inputs, options)
@@ -86,7 +86,7 @@ def general(op: Op, inputs, options: dict):
             if (y := rescued(op, inputs, options, error)) is NotImplemented:
                 raise
             return y
-    return run(op, inputs, options)
+    return run(op, inputs, {n: x for n, x in options.items() if n not in op.options or x is not op.options[n]})
 
 
 def run(op: Op, inputs, options: dict):
