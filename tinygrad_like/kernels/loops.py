@@ -146,7 +146,11 @@ def _cast(b, x, dtype: np.dtype):
     if isinstance(x.type, floats):
         if isinstance(kind, floats):
             return b.fpext(x, kind) if isinstance(kind, ir.DoubleType) else b.fptrunc(x, kind)
-        return b.fptosi(x, kind)
+        whole, most = b.fptosi(x, kind), 2 ** (kind.width - 1)
+        if kind.width < 32:
+            return whole
+        fits = [b.fcmp_ordered(sign, x, ir.Constant(x.type, float(n))) for sign, n in ((">=", -most), ("<", most))]
+        return b.select(b.and_(*fits), whole, ir.Constant(kind, -most))  # to LLVM it may be any other number
     if isinstance(kind, floats):
         return (b.uitofp if _unsigned(x) else b.sitofp)(x, kind)
     if kind.width < x.type.width:
