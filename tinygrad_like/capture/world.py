@@ -36,7 +36,8 @@ _Getter: Any = type(namedtuple("_Named", "first").first)  # type: ignore[attr-de
 _DESCRIPTORS: Any = types.GetSetDescriptorType, types.MemberDescriptorType
 _OF_FUNCTIONS = {key for key, x in vars(types.FunctionType).items() if isinstance(x, _DESCRIPTORS)}  # such as __name__
 _UNCHANGING = (Generator, np.ufunc, types.MethodDescriptorType, types.WrapperDescriptorType, *_DESCRIPTORS,
-               types.NotImplementedType, types.EllipsisType, Code, _Getter, _OfNumpy, np.generic, np.dtype, slice)
+               types.NotImplementedType, types.EllipsisType, Code, _Getter, _OfNumpy, np.generic, np.dtype, slice,
+               *map(type, (np.r_, np.c_, np.s_, np.mgrid, np.ogrid)))
 _WRAPPERS = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType, partial, property, cached_property,
              staticmethod, classmethod, capture, _OfCython)
 _WRAPPED = "__func__", "__self__", "func", "args", "keywords", "fget", "fset", "function"
