@@ -126,6 +126,7 @@ def test_where_keeps_out_nan_of_the_other_branch():
         return ops.where(x > 0, ops.log(ops.where(x > 0, x, 1.0)), x)
 
     assert gradient(f, [0.0, 2.0]) == [[1.0, 0.5]]
+    assert np.signbit(ops.parts.put(Tensor([-0.0]), shape=(2,), index=(slice(1),)).numpy()).tolist() == [True, False]
     bad = Tensor([np.nan, np.inf], requires_grad=True)
     assert ops.where(Tensor([True, False]), 1.0, bad).gradient(bad, gradient=[np.nan, 2.0])[0].tolist() == [0, 2]
 

@@ -16,7 +16,7 @@ from ..core.graph import mode
 from ..core.tensor import Tensor
 from ..errors import warn
 from ..ops import collective
-from ..transforms.switches import Switch
+from ..transforms.switches import Setting
 from .instructions import Refused
 from .pytree import alike, gone, structure, tensors_of
 from .trace import OURS, USERS, Trace, owner_of, owner_of_class
@@ -42,15 +42,10 @@ def _not_now() -> str:
     return f"{replaced[0]} is your function, and recording would call it for gradients, too" if replaced else ""
 
 
-class eager(Switch):
+class eager(Setting):
     """Run captured functions without capture, for this thread: `with eager(): ...` or `@eager()`."""
 
-    def on(self):
-        before, mode.eager = mode.eager, True
-        return before
-
-    def off(self, before):
-        mode.eager = before
+    field = "eager"
 
 
 class Kind:

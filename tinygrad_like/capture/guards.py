@@ -70,11 +70,10 @@ class Entry(NamedTuple):
         where, key, value, _ = self
         if type(key) is Ask:
             return "{}({}) == {}", (key.answer, where, value)
-        if self.get() is not value:  # but equal
-            return "{}({})", (self.holds, exact)
-        if type(where) is dict:
+        there = self.get() is value  # else it is equal
+        if there and type(where) is dict:
             return ("{} not in {}", (key, where)) if value is MISSING else ("{}[{}] is {}", (where, key, value))
-        if value is MISSING or _has_items(where) or isinstance(where, type):
+        if not there or value is MISSING or _has_items(where) or isinstance(where, type):
             return "{}({})", (self.holds, exact)
         return f"{{}}{'()' * (type(where) is weakref.ref)}.{key} is {{}}", (where, value)
 
@@ -155,9 +154,10 @@ class Guards:
 
     def drop_gradients(self, of: Set[int]) -> None:
         """Ask no more whether these Tensors have gradients, which they had, and which the program drops first."""
-        self.free = {id(vars(t)) for t in self.tensors if id(t) in of}
-        self.quick, self.entries = None, [entry for entry in self.entries if not (
-            entry.key is WITHOUT_GRADIENT and entry.value is False and id(entry.where) in self.free)]
+        asked = {id(e.where): e.value for e in self.entries if e.key is WITHOUT_GRADIENT}
+        self.free = {key for t in self.tensors if id(t) in of and asked.get(key := id(vars(t))) is False}
+        self.quick, self.entries = None, [
+            entry for entry in self.entries if entry.key is not WITHOUT_GRADIENT or id(entry.where) not in self.free]
 
     def _in_one_expression(self) -> Callable[[], bool]:
         """Code that tests whether all is as it is now. Classes are compared by version, and what small objects hold by

@@ -61,6 +61,7 @@ class Program:
         self.added = {key: leaf for key, (leaf, _) in tape.accumulated.items()}  # whose gradients it reads or adds to
         given = [*tape.inputs, *[grad._data for _, grad in tape.accumulated.values()]]
         self.changed = [i for i, x in enumerate(given) if id(memory(x)) in changed]
+        self.layouts = [(x.strides, True) for x in given[len(tape.inputs):]]  # of gradients
         self.places = len({id(memory(x)) for x in given})  # leaves may share a gradient
         self.written = changed & there  # of Tensors from outside
         self.touched = [t for t in {id(t): t for t in (*outside, *tape.leaves.values())}.values()
@@ -159,10 +160,13 @@ class Program:
         return [*tensors, *[leaf.grad for leaf in self.added.values()]] if self.added else tensors
 
     def suits(self, tensors: Sequence[Tensor]) -> bool:
-        """Whether it may be replayed: no Tensor is on memory that a call changes, and no view of the last call's
-        results or gradients is kept."""
-        places = [id(memory(t._data)) for t in self.given(tensors)] if self.written or self.changed else ()
-        if not self.written.isdisjoint(places) or self.changed and len({*places}) != self.places:
+        """Whether it may be replayed: no Tensor is on memory that a call changes, gradients that it reads have the
+        recorded layout, and no view of the last call's results or gradients is kept."""
+        given = self.given(tensors)
+        layouts = [(t._data.strides, t._data.flags.writeable) for t in given[len(tensors):]] if self.added else []
+        places = [id(memory(t._data)) for t in given] if self.written or self.changed else ()
+        if layouts != self.layouts or not self.written.isdisjoint(places) or (
+                self.changed and len({*places}) != self.places):
             return False
         held, views = getrefcount(self.arena), sum(map(getrefcount, self.arrays))
         self.held, self.views = self.held or held, self.views or views  # before its first replay, there are no others

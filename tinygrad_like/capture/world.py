@@ -22,7 +22,6 @@ import numpy as np
 from ..core.dispatch import Op
 from ..core.tensor import Tensor
 from ..dtypes import memory
-from ..random import Generator
 from .capture import capture
 from .guards import CLASS, IDS, LENGTH, MISSING, PARTS, RESULT, WITHOUT_GRADIENT, Ask, Entry, Guards, get, zero
 from .pytree import FIELDS, PLAIN, holds_only_tensors, parts_of, tensors_in
@@ -35,7 +34,7 @@ _OfCython: Any = type(np.random.seed)
 _Getter: Any = type(namedtuple("_Named", "first").first)  # type: ignore[attr-defined]
 _DESCRIPTORS: Any = types.GetSetDescriptorType, types.MemberDescriptorType
 _OF_FUNCTIONS = {key for key, x in vars(types.FunctionType).items() if isinstance(x, _DESCRIPTORS)}  # such as __name__
-_UNCHANGING = (Generator, np.ufunc, types.MethodDescriptorType, types.WrapperDescriptorType, *_DESCRIPTORS,
+_UNCHANGING = (np.ufunc, types.MethodDescriptorType, types.WrapperDescriptorType, *_DESCRIPTORS,
                types.NotImplementedType, types.EllipsisType, Code, _Getter, _OfNumpy, np.generic, np.dtype, slice,
                *map(type, (np.r_, np.c_, np.s_, np.mgrid, np.ogrid)))
 _WRAPPERS = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType, partial, property, cached_property,
@@ -207,8 +206,10 @@ class World(Guards):
                 self.follow(part, f"a part of {name}")
         elif kind in _DICTS:
             strings = {*map(type, value)} <= {str}
-            if not self.counted or not all([type(part) is np.ndarray for part in value.values()]):
-                self.ask(LENGTH if self.inner else PARTS if strings else IDS, value, f"the keys of {name}")
+            asked = LENGTH if self.inner else PARTS if strings else IDS
+            if self.counted and all([type(part) is np.ndarray for part in value.values()]):
+                asked = Ask(list, own=True)  # an optimizer's state, to which its step may add
+            self.ask(asked, value, f"the keys of {name}")
             for key, part in list(value.items()):
                 self.follow(key, f"a key of {name}")
                 if not self.counted or self.options or key in self.names or not _counts(part):
@@ -310,7 +311,7 @@ class World(Guards):
 def _counts(value: Any) -> bool:
     """Whether a value is a number or a string, or consists of such."""
     if type(value) in (list, tuple, dict):
-        return all(map(_counts, value.values() if type(value) is dict else value))
+        return bool(value) and all(map(_counts, value.values() if type(value) is dict else value))
     return type(value) in (*_NUMBERS, str) or isinstance(value, np.floating)
 
 

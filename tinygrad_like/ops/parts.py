@@ -70,7 +70,9 @@ def _(shape, index):
 def add_at(x, shape, index, base=None):
     """`put`, but added to a copy of `base`, if given, instead of zeros."""
     out = np.zeros(shape, x.dtype) if base is None else np.array(base)
-    if not (arrays := arrays_of(index)) or len(arrays) == 1 and arrays[0].dtype is BOOL:
+    if not (arrays := arrays_of(index)) and base is None:
+        out[index] = x  # as `Scattered.written`; 0 + -0 would be 0
+    elif not arrays or len(arrays) == 1 and arrays[0].dtype is BOOL:
         out[index] += x  # no repeated index
     else:
         np.add.at(out, index, x)

@@ -92,30 +92,31 @@ def _steps(switch: Switch, inner: Any):
         return end.value
 
 
-class _Recording(Switch):
-    value: bool
+class Setting(Switch):
+    """Sets a field of this thread's mode to a value."""
+
+    field, value = "recording", True
 
     def on(self):
-        before, mode.recording = mode.recording, self.value
+        before = getattr(mode, self.field)
+        setattr(mode, self.field, self.value)
         return before
 
     def off(self, before):
-        mode.recording = before
+        setattr(mode, self.field, before)
 
 
-class no_grad(_Recording):
+class no_grad(Setting):
     """Record nothing inside: results do not require grad. `with no_grad(): ...` or `@no_grad()`; per thread."""
 
     value = False
 
 
-class enable_grad(_Recording):
+class enable_grad(Setting):
     """Record again inside a `no_grad` block. `with enable_grad(): ...` or `@enable_grad()`; per thread."""
 
-    value = True
 
-
-class set_grad_enabled(_Recording):
+class set_grad_enabled(Setting):
     """Record or not: from this call on, in a block, `with set_grad_enabled(training): ...`, or in a function alone,
     `@set_grad_enabled(False)`; per thread. Raises TypeError unless it is True or False."""
 
@@ -132,7 +133,7 @@ class set_grad_enabled(_Recording):
         return super().__call__(function)
 
 
-class inference_mode(_Recording):
+class inference_mode(Setting):
     """PyTorch's name for `no_grad`; with mode=False for `enable_grad`."""
 
     def __init__(self, mode: bool = True):
