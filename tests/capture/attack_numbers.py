@@ -43,6 +43,7 @@ MEMORY = [
     H("names that swap", "t = Tensor(1.0); u = Tensor(2.0)", "t, u = u, t; loss = loss * t", shows="(t, u)"),
     H("a list that is turned", "l = [Tensor(1.0), Tensor(2.0), Tensor(3.0)]", "l.append(l.pop(0)); loss = loss * l[0]", shows="l"),
     H("a dict that is swapped", "a = {'n': 1.0}; b = {'n': 2.0}", "a, b = b, a; loss = loss * a['n']", shows="(a, b)"),
+    H("a slice that is kept", "t = Tensor.ones(20, 9)", "loss = loss + t.sum() * 1e-3; t = (x.detach().repeat(8, 50) * 1.1)[:, ::2]", shows="t.sum()", kept=False),
     H("double buffers", "l = [Tensor.zeros(3), Tensor.zeros(3)]; n = 0", "l[n].copy_(h.detach()[0]); n = 1 - n; loss = loss + l[n].mean() * h.mean()", shows="(l, n)"),
     H("a view that is changed", "t = Tensor.zeros(4); v = t[1:3]", "v.add_(1.0); loss = loss * (1 + t.sum() / 8)", shows="(t, v)"),
     H("a transposed view that is changed", "t = Tensor.zeros(2, 3); v = t.T", "v.add_(1.0); loss = loss * (1 + t.sum() / 8)", shows="t"),

@@ -260,6 +260,10 @@ def test_a_replay_that_changes_a_saved_buffer_is_noticed():
     f(Tensor(X))
     with pytest.raises(RuntimeError, match="changed in place"):
         y.backward()
+    f(Tensor(X))  # with an audit
+    buffer._data.setflags(write=False)
+    with pytest.raises(ValueError, match="read-only"):
+        f(Tensor(X))
 
 
 def test_code_before_a_read_value_runs_once():

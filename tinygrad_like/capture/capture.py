@@ -68,9 +68,8 @@ class Kind:
             return None
         parts, likeness = self._parts(self.world, found)
         inputs = [parts[i] for i in self.at] if likeness == self.likeness else None
-        if inputs is None or self.tape is None:
-            return inputs
-        return inputs if self.tape.same(tensors_of(found) if self.first else inputs) else None
+        same = inputs is None or self.tape is None or self.tape.same(tensors_of(found) if self.first else inputs)
+        return inputs if same else None
 
     def _parts(self, world: World, found: list[Any]) -> tuple[list[Any], list[Any]]:
         """The parts of the arguments and of the values in places; and all that must be the same in each call."""

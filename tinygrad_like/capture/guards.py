@@ -22,8 +22,8 @@ _VALUES = (int, float, bool, str, bytes, complex, type(None), np.generic, np.dty
 _FLAGS = (bool, str, type(None))  # a function may change these, since a replay sets them too: `model.train()`
 _LISTED = dict, list, types.CellType, types.FunctionType
 _CHEAPER = 3  # a comparison of one place takes as long as to list so many
-# A class's tp_version_tag in C, two fields after the other, has 32 bits.
-_AT, _TAGS = vars(type)["__weakrefoffset__"].__get__(type) + 16, 2**32
+# A class's tp_version_tag in C, two fields after the other, has 32 bits. The flags of an array follow six fields.
+_AT, _TAGS, _ARRAYS = vars(type)["__weakrefoffset__"].__get__(type) + 16, 2**32, object.__basicsize__ + 48
 
 
 class Ask(NamedTuple):
@@ -35,6 +35,7 @@ class Ask(NamedTuple):
 
 LENGTH, PARTS, IDS, RESULT = Ask(len), Ask(list), Ask(lambda of: [*map(Same, of)]), Ask(lambda of: of())
 CLASS = Ask(lambda of: (of.__name__, of.__qualname__, of.__mro__, len(vars(of))))
+FLAGS = Ask(lambda x: x.flags.writeable)
 WITHOUT_GRADIENT = Ask(lambda own: own.get("_grad") is None, own=True)  # of a Tensor's attributes
 
 
@@ -170,15 +171,17 @@ class Guards:
         last = [k for k in classes if not any([k in other.__mro__[1:] for other in classes])]
         self.versions = {id(x): (x, self._version(x)) for x in (*whole, *last)}
         covered = {*self.versions, *[id(base) for k in last for base in k.__mro__]}
-        versions = [word for k in last for word in (id(k) + _AT, self._version(k))]
         held = [address for x in whole for address in self._version(x)]
-        words = np.array([len(held), *held, len(last), *versions], np.uint64)
+        places = [*[id(k) + _AT for k in last], *[id(e.where) + _ARRAYS for e in self.entries if e.key is FLAGS]]
+        there = [word for at in places for word in (at, c_uint64.from_address(at).value)]
+        words = np.array([len(held), *held, len(places), *there], np.uint64)
         # The values live on, so that their addresses are not those of others.
         self.held = words, [x for x in gc.get_referents(*whole) if isinstance(x, _VALUES)]
         tests: list[tuple[str, tuple]] = [
             ("{}(id(found := {}(*{})), {})", (unchanged.call, gc.get_referents, tuple(whole), words.ctypes.data))]
         for entry in self.entries:
-            if id(entry.where) not in covered or entry.key is RESULT or entry.key is PARTS and entry.value:
+            if entry.key is not FLAGS and id(entry.where) not in covered or (
+                    entry.key is RESULT or entry.key is PARTS and entry.value):
                 tests.append(entry.condition(self.exact))
         tests = [*{(text, *map(id, about)): (text, about) for text, about in tests}.values()]  # none is done twice
         objects = {id(x): x for _, about in tests for x in about}

@@ -30,7 +30,6 @@ from .snapshots import ROUNDED, SAME, Saved, apart
 
 ROUNDING = "the last bits"
 _SAFE = _DRAW, _NUMBERS = "draw", "numbers of an optimizer"  # steps in Python that raise no error
-_NOTHING = np.empty(0)
 
 
 class Program:
@@ -317,7 +316,7 @@ class Program:
         pairs += [("gradient", grad._data, (leaf if k is None else given[k]).grad)
                   for j, (leaf, grad, i, k) in enumerate(self.grads)
                   if grad is not None and i is None and j not in shared]
-        found += [(apart(x, getattr(t, "_data", _NOTHING)), f"a {what} of shape {x.shape}") for what, x, t in pairs]
+        found += [(apart(x, t._data), f"a {what} of shape {x.shape}") for what, x, t in pairs]
         wrong = wrong or next((what for how, what in found if how > (ROUNDED if self.fuse else SAME)), "")
         return ROUNDING if stopped or not wrong and any([how > SAME for how, _ in found]) else wrong
 

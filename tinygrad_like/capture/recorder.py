@@ -10,9 +10,6 @@ VJP rules run on Tensors meanwhile, as they do for the graph of a gradient, so a
 A tape knows memory from before the call, and memory that one of its steps has written. So a step reads the same data
 when the tape is replayed as when it was recorded: by induction every step has the result that eager code would compute,
 as long as Python would take the same path again, which `guards.py` checks.
-
-In place of memory that a step has made, a tape holds a stand-in: as many bytes on untouched pages, which take no
-physical memory. So recording takes no more of it than the function.
 """
 
 from __future__ import annotations
@@ -71,7 +68,7 @@ class Origins:
         self.table[id(m)] = Origin(kind, ref(m), step, stand_in)
 
     def make(self, m: np.ndarray, step: int) -> None:
-        """Add memory that a step has made."""
+        """Add memory that a step has made, with a stand-in for it: as many bytes on pages that nobody touches."""
         count = -(-m.nbytes // LINE) * LINE
         if count > self.left:
             self.left = max(count, _PAGES)

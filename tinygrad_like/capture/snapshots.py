@@ -26,10 +26,9 @@ class Saved:
     def __init__(self, arrays: Sequence[np.ndarray], holders: Iterable[dict] = ()):
         self.arrays, self.copies = [*arrays], list[np.ndarray]()
         self.numbers = [(of, {key: x for key, x in of.items() if type(x) in _NUMBERS}) for of in holders]
-        self.file: IO[bytes] | None = None
         if sum([x.nbytes for x in arrays]) >= _MUCH:
             with suppress(OSError):  # no folder to write to, or a full disk
-                self.file = tempfile.TemporaryFile()
+                self.file: IO[bytes] | None = tempfile.TemporaryFile()
                 finalize(self, self.file.close)
                 for x in arrays:
                     self.file.write(np.ascontiguousarray(x).reshape(-1).view(np.uint8).data)

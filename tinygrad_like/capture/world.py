@@ -23,7 +23,7 @@ from ..core.dispatch import Op
 from ..core.tensor import Tensor
 from ..dtypes import memory
 from .capture import capture
-from .guards import CLASS, IDS, LENGTH, MISSING, PARTS, RESULT, WITHOUT_GRADIENT, Ask, Entry, Guards, get, zero
+from .guards import CLASS, FLAGS, IDS, LENGTH, MISSING, PARTS, RESULT, WITHOUT_GRADIENT, Ask, Entry, Guards, get, zero
 from .pytree import FIELDS, PLAIN, holds_only_tensors, parts_of, tensors_in
 from .trace import OURS, PYTHON, USERS, Code, names_in, owner_of, owner_of_class, pure
 
@@ -177,6 +177,7 @@ class World(Guards):
             self._unknown(t, name)
         self.follow(type(t), type(t).__name__)
         self.tensors.append(t)
+        self.ask(FLAGS, t._data, f"the flags of {name}")
         own, named = vars(t), self.trace.asked | self.pairs.get(name.rpartition(".")[2], set())
         for key in [*_OF_TENSORS, *own.keys() - FIELDS, *[key for key in named if not hasattr(t, key)]]:
             what = f"{_OF_TENSORS[key]} of {name}" if key in _OF_TENSORS else f"{name}.{key}"
