@@ -195,8 +195,8 @@ class Guards:
         if isinstance(of, type):
             return c_uint64.from_address(id(of) + _AT).value
         found = [*map(id, gc.get_referents(of))]
-        if id(of) in self.free and found.count(grad := id(of.get("_grad"))) == 1:
-            found[found.index(grad)] = 0
+        if id(of) in self.free and (grad := of.get("_grad")) is not None and found.count(id(grad)) == 1:
+            found[found.index(id(grad))] = 0
         return found
 
 

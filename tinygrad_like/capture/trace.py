@@ -142,8 +142,8 @@ class Trace:
     def on(self) -> Iterator[None]:
         """Watch this thread in a `with` block."""
         outer, collects = sys.getprofile(), gc.isenabled()
-        self.aside = 0  # depth of calls by an import, which are not part of a step; nor are finalizers of garbage
-        gc.disable()
+        self.aside = 0  # depth of calls by an import, which are not part of a step
+        gc.disable()  # nor are the finalizers of garbage
         self.watching = self._event
         sys.setprofile(self.watching)
         try:
