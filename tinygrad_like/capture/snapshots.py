@@ -49,7 +49,8 @@ class Saved:
 
     def restore(self) -> None:
         for x, values in self:
-            x[...] = values
+            if x.flags.writeable:  # else nothing could change it
+                x[...] = values
         for holder, numbers in self.numbers:
             holder.update(numbers)
 
