@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 mode.declare(eager=False)  # whether captured functions run without capture
 _recording = threading.RLock()  # kernels record their calls for one thread at a time
+_errors: Any = np._core.umath._extobj_contextvar  # type: ignore[attr-defined]  # what `np.geterr` reads, but slowly
+_USUAL = _errors.get()
 _MISSES, _MOST = 8, 32  # limits: kinds of calls that came only once, and all kinds
 
 
@@ -131,7 +133,7 @@ class capture:
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         if (recording := mode.usual) is None or mode.eager or self.closed and not self.kinds or (
-                "raise" in np.geterr().values()):  # which compiled code does not
+                _errors.get() is not _USUAL and "raise" in np.geterr().values()):  # which compiled code does not
             return self.function(*args, **options)
         found: list[Any] = []
         try:

@@ -60,7 +60,6 @@ class Program:
         self.added = {key: leaf for key, (leaf, _) in tape.accumulated.items()}  # whose gradients it reads or adds to
         given = [*tape.inputs, *[grad._data for _, grad in tape.accumulated.values()]]
         self.changed = [i for i, x in enumerate(given) if id(memory(x)) in changed]
-        self.layouts = [(x.strides, True) for x in given[len(tape.inputs):]]  # of gradients
         self.places = len({id(memory(x)) for x in given})  # leaves may share a gradient
         self.written = changed & there  # of Tensors from outside
         self.touched = [t for t in {id(t): t for t in (*outside, *tape.leaves.values())}.values()
@@ -161,11 +160,11 @@ class Program:
     def suits(self, tensors: Sequence[Tensor]) -> bool:
         """Whether it may be replayed: no Tensor is on memory that a call changes, gradients that it reads have the
         recorded layout, and no view of the last call's results or gradients is kept."""
-        given = self.given(tensors)
-        layouts = [(t._data.strides, t._data.flags.writeable) for t in given[len(tensors):]] if self.added else []
+        given, n = self.given(tensors), len(tensors)
         places = [id(memory(t._data)) for t in given] if self.written or self.changed else ()
-        if layouts != self.layouts or not self.written.isdisjoint(places) or (
-                self.changed and len({*places}) != self.places):
+        if not self.written.isdisjoint(places) or self.changed and len({*places}) != self.places or self.added and [
+                (t._data.strides, t._data.flags.writeable) for t in given[n:]] != [
+                    (x.strides, True) for x in self.inputs[n:]]:
             return False
         held, views = getrefcount(self.arena), sum(map(getrefcount, self.arrays))
         self.held, self.views = self.held or held, self.views or views  # before its first replay, there are no others
@@ -203,8 +202,9 @@ class Program:
             given[k].touch()
         self._give_gradients(tensors)
         copy = partial(self._copy, tensors, {})  # a function inside that calls itself would keep them alive
-        returned, bound = [rebuilt(value, copy) for value in self.result]
-        for place, value in [*zip(self.world.bound, bound, strict=True), *self.world.left]:
+        returned, bound, left = *self.result, self.world.left
+        returned, bound = rebuilt(returned, copy), bound and [rebuilt(value, copy) for value in bound]
+        for place, value in [*zip(self.world.bound, bound, strict=True), *left] if bound else left:
             place.put(value)
         return returned
 

@@ -131,8 +131,7 @@ def audit(self: capture, kind: Kind, inputs: list[Tensor], args: tuple, options:
             result = self.function(*args, **options)
         except Exception as error:
             if not now.failed:  # else a replay stops there, too
-                with suppress(Warning):  # if warnings are errors, they must not take the place of this one
-                    self.give_up(f"replays would not have raised the {type(error).__name__}", kind)
+                self.give_up(f"replays would not have raised the {type(error).__name__}", kind)
             raise
         now.end_with(tensors_in(result))
     program.audited = before is None

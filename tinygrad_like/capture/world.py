@@ -207,9 +207,8 @@ class World(Guards):
                 self.follow(part, f"a part of {name}")
         elif kind in _DICTS:
             strings = {*map(type, value)} <= {str}
-            asked = LENGTH if self.inner else PARTS if strings else IDS
-            if self.counted and all([type(part) is np.ndarray for part in value.values()]):
-                asked = Ask(list, own=True)  # an optimizer's state, to which its step may add
+            state = self.counted and all([type(part) is np.ndarray for part in value.values()])  # a step may add to it
+            asked = Ask(list, own=True) if state else LENGTH if self.inner else PARTS if strings else IDS
             self.ask(asked, value, f"the keys of {name}")
             for key, part in list(value.items()):
                 self.follow(key, f"a key of {name}")
