@@ -202,7 +202,7 @@ class Program:
             given[k].touch()
         self._give_gradients(tensors)
         copy = partial(self._copy, tensors, {})  # a function inside that calls itself would keep them alive
-        returned, bound, left = *self.result, self.world.left
+        (returned, bound), left = self.result, self.world.left
         returned, bound = rebuilt(returned, copy), bound and [rebuilt(value, copy) for value in bound]
         for place, value in [*zip(self.world.bound, bound, strict=True), *left] if bound else left:
             place.put(value)
