@@ -143,10 +143,10 @@ class Trace:
         """Watch this thread in a `with` block."""
         outer, collects = sys.getprofile(), gc.isenabled()
         self.aside = 0  # depth of calls by an import, which are not part of a step
-        gc.disable()  # nor are the finalizers of garbage
         self.watching = self._event
-        sys.setprofile(self.watching)
         try:
+            gc.disable()  # finalizers of garbage are no part of a step, either
+            sys.setprofile(self.watching)
             with setting("around", self.unwatched):
                 yield
         finally:
