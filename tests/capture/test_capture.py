@@ -495,12 +495,7 @@ def variables(model, other, opt, b, x, i):
 @pytest.mark.parametrize("optimizer", [lambda p: optim.SGD(p, lr=0.1), lambda p: optim.Adam(p, lr=0.1)])
 def test_an_error_that_stops_a_replay_leaves_all_as_in_eager_code(function, optimizer, monkeypatch):
     replay, ends = Program.__call__, []  # these: whether an error stopped each
-
-    def noted(*given):
-        ends.append((result := replay(*given)) is NotImplemented)
-        return result
-
-    monkeypatch.setattr(Program, "__call__", noted)
+    monkeypatch.setattr(Program, "__call__", lambda *given: ends.append((y := replay(*given)) is NotImplemented) or y)
 
     def run(decorate):
         tg.manual_seed(0)
@@ -901,6 +896,13 @@ def test_detach_in_place_of_data_is_captured():
     for n in range(5):
         count, places = f(Tensor([0.0, 1.0, 2.0 + n]))
         assert count.item() == 2 and places.tolist() == [[2]]
+
+
+def test_an_index_may_be_int32():
+    x, index = Tensor(np.arange(6, dtype=np.float32)), Tensor(np.array([4, 1], np.int32))
+    picked = capture(lambda x, i: x[i] * 2)
+    assert [picked(x, index).tolist() for _ in range(4)] == [[8, 2]] * 4
+    assert "calls of kernels" in str(picked)
 
 
 def test_an_option_that_is_the_default_is_no_difference():
