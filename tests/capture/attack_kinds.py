@@ -25,5 +25,4 @@ class Habit:
     model: str = ""
     optimizer: str = ""
     module: bool = False  # works in a module's globals only
-    alone: bool = False  # not in random programs
     kept: bool = True  # whether its state, or code between the calls, changes the results

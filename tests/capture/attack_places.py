@@ -129,7 +129,8 @@ PLACES = [
     # Records
     P("an object", "class O: pass\no = O(); o.n = 1", "o.n"),
     P("an object in an object", "class O: pass\no = O(); o.a = O(); o.a.n = 1", "o.a.n"),
-    P("a dataclass", "@dataclasses.dataclass\nclass R:\n    n: float = 1.0\no = R()", "o.n", shows="o"),
+    P("a dataclass", "@dataclasses.dataclass\nclass R:\n    n: float = 1.0\n    l: list = dataclasses.field(default_factory=list)\no = R()", "o.n", shows="o"),
+    P("getattr of a name or a default", "class O: pass\no = O(); o.n = o.m = 1.0; key = 'n'", "getattr(o, key or 'm')", "o.n = V", shows="o.n"),
     P("a dataclass with slots", "@dataclasses.dataclass(slots=True)\nclass R:\n    n: int = 1\no = R()", "o.n", shows="o"),
     P("a frozen dataclass", "@dataclasses.dataclass(frozen=True)\nclass R:\n    n: int = 1\no = R()", "o.n",
       "o = dataclasses.replace(o, n=V)", "o"),

@@ -65,7 +65,7 @@ class Program:
     def random(cls, seed: int) -> Program:
         """A program of one to three habits, of a random form."""
         r = random.Random(seed)
-        habits = r.sample(sorted([n for n, h in HABITS.items() if not h.alone]), r.choice([1, 1, 2, 3]))
+        habits = r.sample(sorted(HABITS), r.choice([1, 1, 2, 3]))
         program = cls(f"program {seed}", habits, seed)
         program.threads, program.short = r.random() < 0.15, 3 if r.random() < 0.2 else -1
         form = "module" if any(HABITS[n].module for n in habits) else r.choice(FORMS)

@@ -265,6 +265,26 @@ def actor_critic_with_a_soft_target(captured):
 
 
 @program
+def gan_of_two_captured_steps(captured):
+    """The generator's step adds to gradients that the discriminator's has left."""
+    g, d = nn.MLP([4, 16, 2]), nn.MLP([2, 16, 1])
+    of_g, of_d = optim.RMSprop(g.parameters(), lr=2e-3), optim.RMSprop(d.parameters(), lr=2e-3)
+
+    @captured
+    def discriminator(real):
+        return update(d(g(Tensor.randn(8, 4)).detach()).mean() - d(real).mean(), of_d)
+
+    @captured
+    def generator():
+        return update(-d(g(Tensor.randn(8, 4))).mean(), of_g)
+
+    def step(real, both):
+        return [discriminator(real), *[generator() for _ in range(both)]]
+
+    return step, lambda i: (normal(i, 8, 2), i > 2), [*g.parameters(), *d.parameters()]
+
+
+@program
 def kalman_filter(captured):
     move, noise, seen = (nn.Parameter(t) for t in (Tensor.eye(2) * 0.9, Tensor.zeros(2), Tensor.zeros(1)))
     optimizer = optim.Adam([move, noise, seen], lr=1e-2)
@@ -447,6 +467,21 @@ def seq2seq_with_attention_and_padding(captured):
 
 
 @program
+def parameters_as_a_vector(captured):
+    layer = nn.Linear(3, 2)
+
+    @captured
+    def step(x):
+        loss = layer(x).square().sum() / x.data.size(0)
+        gradient = Tensor.cat([g.reshape(-1) for g in loss.gradient(*layer.parameters())])
+        vector = nn.utils.parameters_to_vector(layer.parameters())
+        nn.utils.vector_to_parameters(vector - 0.1 * gradient, layer.parameters())
+        return loss.detach()
+
+    return step, lambda i: (normal(i, 4, 3),), [*layer.parameters()]
+
+
+@program
 def a_trainer_whose_method_is_captured(captured):
     class Trainer:
         def __init__(self):
@@ -463,5 +498,6 @@ def a_trainer_whose_method_is_captured(captured):
             self.optimizer.step()
             return {"loss": loss.detach()}
 
-    trainer = Trainer()
-    return trainer.step, lambda i: ({"x": normal(i, 6, 4), "y": whole(i, 3, 6)},), list(trainer.model.parameters())
+    both = Trainer(), Trainer()
+    return lambda batch: [trainer.step(batch) for trainer in both], lambda i: (
+        {"x": normal(i, 6, 4), "y": whole(i, 3, 6)},), [p for trainer in both for p in trainer.model.parameters()]

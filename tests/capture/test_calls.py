@@ -409,6 +409,14 @@ def test_a_step_that_may_warn_is_captured_unless_it_warns():
     assert len(step.programs) == 1 and "it calls _warnings.warn, at" in step.gave_up
 
 
+def test_numpys_errors_may_call_a_function():
+    heard, step = [], capture(lambda x: x.exp() / 0)
+    with np.errstate(all="call", call=lambda *about: heard.append(about)):
+        for i in range(1, 7):
+            step(Tensor([1.0]))
+            assert len(heard) == i
+
+
 def test_a_step_may_begin_with_the_update_of_the_last_one():
     w = nn.Parameter(X.copy())
     optimizer = optim.SGD([w], lr=0.1)

@@ -274,22 +274,6 @@ def test_a_result_is_not_overwritten_by_the_next_call():
     assert [r.tolist() for r in results] == [[2.0 * i + 1, 3.0] for i in range(6)]
 
 
-def test_two_instances_share_nothing():
-    class Model(nn.Module):
-        def __init__(self, w):
-            super().__init__()
-            self.w = nn.Parameter(np.array([w], "f"))
-
-        @capture
-        def run(self, x):
-            with no_grad():
-                return x * self.w
-
-    a, b = Model(2.0), Model(3.0)
-    for _ in range(5):
-        assert a.run(Tensor([1.0])).item() == 2.0 and b.run(Tensor([1.0])).item() == 3.0
-
-
 def test_a_profile_may_be_taken_meanwhile():
     step, *_ = plain()()
     step = capture(step)
@@ -833,24 +817,6 @@ def test_a_batch_norms_count_is_read_after_it_grew():
     assert [count().item() for _ in range(4)] == [1, 2, 3, 4]
 
 
-def test_parameters_as_a_vector_are_captured():
-    found = []
-    for kind in (lambda f: f, lambda f: capture(f, fuse=False)):
-        tg.manual_seed(0)
-        layer = nn.Linear(3, 2)
-
-        def step(x):
-            loss = (layer(x) ** 2).sum() / x.data.size(0)  # noqa: B023
-            gradient = tg.cat([g.reshape(-1) for g in tg.autograd.grad(loss, layer.parameters())])  # noqa: B023
-            vector = nn.utils.parameters_to_vector(layer.parameters())  # noqa: B023
-            nn.utils.vector_to_parameters(vector - 0.1 * gradient, layer.parameters())  # noqa: B023
-            return loss.detach()
-
-        step = kind(step)
-        found.append([[step(Tensor(X[i:i + 4, :3])).item() for i in range(8)], layer.weight.tolist()])
-    assert found[0] == found[1] and step.programs
-
-
 def named(p):
     v = p.detach() * 2
     p.data = v
@@ -955,27 +921,6 @@ def test_a_tensor_may_be_made_from_another(make):
         for a, b in zip(captured(x, q), function(x, q), strict=True):
             assert (a is b) or a.tolist() == b.tolist() and a.dtype is b.dtype
     assert captured.programs
-
-
-@pytest.mark.filterwarnings("ignore:capture")
-def test_a_parameter_may_be_made_again_in_each_call():
-    found = []
-    for kind in (lambda f: f, lambda f: capture(f, fuse=False)):
-        tg.manual_seed(0)
-        layer, other = nn.Linear(3, 2), nn.Linear(3, 2)
-        opt = optim.SGD(layer.parameters(), lr=0.1)
-
-        def step(x):
-            loss = (layer(x) - other(x)).square().mean()  # noqa: B023
-            loss.backward()
-            opt.step()  # noqa: B023
-            opt.zero_grad()  # noqa: B023
-            other.weight = nn.Parameter(other.weight * 0.9 + layer.weight * 0.1)  # noqa: B023
-            return loss.detach()
-
-        step = kind(step)
-        found.append([[step(Tensor(X[i:i + 4, :3])).item() for i in range(8)], other.weight.tolist()])
-    assert found[0] == found[1]
 
 
 def test_each_call_returns_its_own_gradient_norm():

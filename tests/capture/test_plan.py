@@ -209,13 +209,17 @@ def test_the_cotangent_of_a_slice_is_materialized_where_it_is_read():
     assert captured.programs
 
 
-def test_bytes_above_127_are_no_negative_numbers():
-    def step(x, y):
-        return x.maximum(y), x.minimum(y), x > y, x % 3, (x > 100).where(x, y), x - y
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "int64", "bool"])
+def test_whole_numbers_of_any_size_equal_eager_ones(dtype):
+    """Of signed and unsigned types; and casts of fractions to them, also of such that do not fit."""
+    def step(x, y, z):
+        return (x.maximum(y), x.minimum(y), x > y, (x > 100).where(x, y), x + y, x + True, x * y, x > 300, x % 3,
+                x.clip(0, 300), x.clip(-1, 1), x.long() % 5, x.long() % -3, (z * z).cast(dtype), z.cast(dtype), z % 3,
+                z % 0.7, z % -1.5)
 
-    captured = capture(step)
-    for most in [100] * 4 + [256] * 4:  # the audits see only small ones
-        x, y = [Tensor(RNG.integers(0, most, 50).astype(np.uint8)) for _ in range(2)]
-        for a, b in zip(step(x, y), captured(x, y), strict=True):
+    captured = capture(step, fuse=False)
+    for most in [2] * 4 + [256] * 4:  # the audits see only small ones
+        x, y = [Tensor(RNG.integers(-most * (dtype[0] == "i"), most, 50)).cast(dtype) for _ in range(2)]
+        for a, b in zip(step(x, y, z := normal(50) * most), captured(x, y, z), strict=True):
             np.testing.assert_array_equal(a.numpy(), b.numpy())
-    assert captured.programs
+    assert len(captured.programs) == 1 and str(captured).count("Python") == {"uint8": 7, "bool": 5}.get(dtype, 3)

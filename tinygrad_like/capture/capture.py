@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 mode.declare(eager=False)  # whether captured functions run without capture
 _recording = threading.RLock()  # kernels record their calls for one thread at a time
 _errors: Any = np._core.umath._extobj_contextvar  # type: ignore[attr-defined]  # what `np.geterr` reads, but slowly
-_USUAL = _errors.get()
+_USUAL, _MILD = _errors.get(), {"ignore", "warn"}
 _MISSES, _MOST = 8, 32  # limits: kinds of calls that came only once, and all kinds
 
 
@@ -133,7 +133,7 @@ class capture:
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         if (recording := mode.usual) is None or mode.eager or self.closed and not self.kinds or (
-                _errors.get() is not _USUAL and "raise" in np.geterr().values()):  # which compiled code does not
+                _errors.get() is not _USUAL and not _MILD.issuperset(np.geterr().values())):  # as compiled code
             return self.function(*args, **options)
         found: list[Any] = []
         try:
@@ -145,8 +145,7 @@ class capture:
         with self.lock:
             kinds = self.kinds.get(key) or self.kinds.setdefault(key, [])
             for kind in kinds:
-                if (given := kind.given(found)) is not None:
-                    inputs = given
+                if (inputs := kind.given(found)) is not None:
                     break
             else:
                 if not self.closed and (why := _not_now() or self._too_many(kinds)):
@@ -182,7 +181,7 @@ class capture:
                         "different in each call; pass changing numbers as Tensors")
         moved = [kind.world.moved for kind in kinds if kind.world and kind.world.moved]
         self.places |= {(id(place.where), place.key): place for place in moved}
-        kinds[:] = [kind for kind in kinds if kind.world is None or not kind.world.replaced]
+        kinds[:] = [kind for kind in kinds if kind.world is None or not kind.world.replaced()]
         return ""
 
     def give_up(self, why: str, kind: Kind | None = None) -> None:

@@ -62,11 +62,12 @@ def _added(value: Any, dtype: np.dtype, shape: tuple, known: dict[tuple, int], o
             return known[view]
         name, arguments = "cast", [known[view]]
     elif not isinstance(value, tuple):
-        name, arguments = "number", [value]
+        name, arguments = "number", [value if dtype.kind in "fb" else int(dtype.type(value))]  # if it fits
     else:
         name, *inputs = value
         of = np.result_type(*inputs) if name in _TRUE_OR_FALSE else dtype
-        if of.kind != "f" and name in _OF_FLOATS:
+        if of.kind != "f" and name in _OF_FLOATS or (name, of) == ("add", BOOL) or name == "mod" and (
+                of.kind not in "fi" or type(inputs[1]) not in (int, float) or not 0 < inputs[1] < 1e38):
             raise KeyError(name)
         arguments = [_added(x, BOOL if name == "where" and i == 0 else of, shape, known, operands, values)
                      for i, x in enumerate(inputs)]
@@ -93,9 +94,6 @@ def _filled(step: Step, kernels: bool) -> list[tuple[np.ndarray, Any]]:
     key, arrays, numbers = call.kernel.formula
     given = *inputs[:arrays], *inputs[3:3 + numbers]
     return [(out, (name if name in MAKE else key, *given))] if name in MAKE or kernels else []
-
-
-# Joining --------------------------------------------------------------------------------------------------------------
 
 
 def joined(steps: Sequence[Step], pinned: set[int], kernels: bool) -> list[Step]:

@@ -89,7 +89,7 @@ class Guards:
         self.tables: dict[int, str] = {}  # the names of NumPy arrays, by their memory
         self.bound: list[Entry] = []  # places with another Tensor in each call
         self.left: list[tuple[Entry, Any]] = []  # flags that the function has just changed
-        self.what, self.replaced = "", False  # whether an object was replaced by another
+        self.what = ""
         self.exact = False  # whether an equal number or text may be told from the one that was there
         self.moved: Entry | None = None  # a place with another Tensor
         self.quick: Callable[[], bool] | None = None
@@ -112,11 +112,14 @@ class Guards:
             self.quick = self._in_one_expression() if compiles else None
             return True
         self.what = entry.name
-        if type(entry.key) is not Ask:
-            if _bindable(entry.where, entry.get()) and holds_only_tensors(entry.value):
-                self.moved = entry
-            self.replaced = not isinstance(entry.value, (*_VALUES, np.ndarray, type(MISSING)))
+        if type(entry.key) is not Ask and _bindable(entry.where, entry.get()) and holds_only_tensors(entry.value):
+            self.moved = entry
         return False
+
+    def replaced(self) -> bool:
+        """Whether another object is in a place, or none, so that this world may never be the same again."""
+        values = [entry.value for entry in self._differences() if type(entry.key) is not Ask]
+        return not all([isinstance(value, (*_VALUES, np.ndarray, type(MISSING))) for value in values])
 
     def _quickly(self) -> bool:
         try:

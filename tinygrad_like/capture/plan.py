@@ -29,9 +29,6 @@ LINE = 64  # bytes of a cache line
 BYTE = np.dtype(np.uint8)
 
 
-# Arrays elsewhere -----------------------------------------------------------------------------------------------------
-
-
 def shown(x: np.ndarray, target: np.ndarray, source: int) -> np.ndarray:
     """The view of target, an array of bytes, that corresponds to x, a view of the bytes at the address `source`.
 
@@ -66,9 +63,6 @@ def repointed(value: Any, moved: Callable[[np.ndarray], Any]) -> Any:
     return {key: repointed(part, moved) for key, part in value.items()} if kind is dict else value
 
 
-# Memory ---------------------------------------------------------------------------------------------------------------
-
-
 def placed(steps: Sequence[Step], pinned: set[int], kept: dict[int, bool],
            inputs: Iterable[np.ndarray]) -> tuple[list[Step], np.ndarray, Callable]:
     """The steps in an arena, which has all buffers that are not pinned, and room for each input; the arena; and the
@@ -94,8 +88,8 @@ def placed(steps: Sequence[Step], pinned: set[int], kept: dict[int, bool],
     offsets, count = _offsets(blocks)
     arena = pages(count + LINE)
     start = -address(arena) % LINE
-    # The bytes where memory lies from now on, and the address before of the first of these.
-    place = {key: (arena[(at := start + offsets[key] + first % LINE):at + size], first)
+    # Where memory lies from now on, as memory of its own, and the address before of its first byte.
+    place = {key: (np.frombuffer(arena.data[(at := start + offsets[key] + first % LINE):at + size], BYTE), first)
              for key, (_, _, first, size) in blocks.items()}
 
     def moved(x: np.ndarray) -> np.ndarray:

@@ -79,11 +79,11 @@ class Program:
         del self.instead, self.blocks
         self._plan_gradients(input_of, {id(t) for t in outside})
         self.arrays = [self.grads[j][1]._data for j in self.owned]
+        self.arrays += [memory(x) for x in self.arrays]
         runs = groupby(steps, lambda step: step.call is None)
         self.parts = [part for python, run in runs for part in (run if python else [Calls(run)])]
         del self.moved, self.source  # they would keep the recording's results alive
-        self.held = 0  # the program's own references to the memory of results and gradients
-        self.views = 0  # to the arrays of gradients
+        self.views = sum(map(getrefcount, self.arrays))  # its own references to them
         self.audited = False  # whether gradients may be Python's
 
     def _plan_gradients(self, input_of: dict[int, int], known: set[int]) -> None:
@@ -159,16 +159,14 @@ class Program:
 
     def suits(self, tensors: Sequence[Tensor]) -> bool:
         """Whether it may be replayed: no Tensor is on memory that a call changes, gradients that it reads have the
-        recorded layout, and no view of the last call's results or gradients is kept."""
+        recorded layout, and no view of the last call's gradients is kept."""
         given, n = self.given(tensors), len(tensors)
         places = [id(memory(t._data)) for t in given] if self.written or self.changed else ()
         if not self.written.isdisjoint(places) or self.changed and len({*places}) != self.places or self.added and [
                 (t._data.strides, t._data.flags.writeable) for t in given[n:]] != [
                     (x.strides, True) for x in self.inputs[n:]]:
             return False
-        held, views = getrefcount(self.arena), sum(map(getrefcount, self.arrays))
-        self.held, self.views = self.held or held, self.views or views  # before its first replay, there are no others
-        return held <= self.held and views <= self.views
+        return sum(map(getrefcount, self.arrays)) <= self.views
 
     def __call__(self, tensors: Sequence[Tensor]) -> Any:
         """The function's result; NotImplemented if an error stopped it and all is as it was before, so that Python may
@@ -323,16 +321,15 @@ class Program:
     def described(self) -> str:
         """A program's parts: calls, memory, and steps that stayed Python."""
         steps = [step for part in self.parts for step in getattr(part, "steps", [part])]
-        loops = sum(isinstance(step.call, Loop) for step in steps)
-        python = [step for step in steps if step.call is None]
+        by = ["Python" if s.call is None else "loop" if isinstance(s.call, Loop) else s.call.kernel.name for s in steps]
+        loops, python = by.count("loop"), by.count("Python")
         kinds = ", ".join([f"{x.dtype} {x.shape}" for x in self.inputs])
-        lines = [f"({kinds}), {len(steps) - loops - len(python)} calls of kernels, {loops} loops, "
-                 f"{len(python)} steps in Python; {self.arena.nbytes / 1e3:,.1f} kB of memory"]
+        lines = [f"({kinds}), {len(steps) - loops - python} calls of kernels, {loops} loops, {python} steps in Python; "
+                 f"{self.arena.nbytes / 1e3:,.1f} kB of memory"]
         for i, step in enumerate(steps):
-            what = "Python" if step.call is None else "loop" if isinstance(step.call, Loop) else step.call.kernel.name
             written = ", ".join([f"{x.dtype} {x.shape}" for x in step.writes()[:2]])
             why = f"   no compiled code does this; called at {step.line}" if step.call is None and step.line else ""
-            lines.append(f"{i:5} {what:24} {step.name:40} -> {written}{why}")
+            lines.append(f"{i:5} {by[i]:24} {step.name:40} -> {written}{why}")
         return "\n".join(lines)
 
 

@@ -6,7 +6,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence, Set
 from dataclasses import fields, is_dataclass
-from types import MethodType
+from types import MemberDescriptorType, MethodType
 from typing import Any
 
 import numpy as np
@@ -68,7 +68,7 @@ def structure(value: Any, found: list) -> Any:
     if isinstance(value, np.ndarray):
         raise Refused("it is given a NumPy array, whose numbers it could not follow; make a Tensor of it outside")
     if isinstance(value, np.generic):
-        return kind, value.tobytes()
+        return value.dtype, value.tobytes()
     if (named := parts_of(value)) is not None:
         found.append(value)
         return kind, *[(_plain(type(name), name), structure(v, found)) for name, v in named]
@@ -94,10 +94,16 @@ def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
         return list(value.items())
     if isinstance(value, tuple) and hasattr(kind, "_fields") and not hasattr(value, "__dict__"):
         return list(zip(kind._fields, value, strict=True))
-    if is_dataclass(kind):
-        names = [*[f.name for f in fields(value) if hasattr(value, f.name)], *getattr(value, "__dict__", ())]
-        return [(name, getattr(value, name)) for name in dict.fromkeys(names)]
+    if is_dataclass(kind) and not isinstance(value, dict | list | set):
+        names = *[f.name for f in fields(value)], *slots_of(kind), *getattr(value, "__dict__", ())
+        return [(name, getattr(value, name)) for name in dict.fromkeys(names) if hasattr(value, name)]
     return None
+
+
+def slots_of(kind: type) -> set[str]:
+    """The slots of a class and its bases."""
+    return {slot for k in kind.__mro__ if "__slots__" in vars(k) for slot, x in vars(k).items()
+            if type(x) is MemberDescriptorType}
 
 
 def rebuilt(value: Any, replace: Callable[[Tensor], Any]) -> Any:

@@ -103,7 +103,7 @@ def _make(self: capture, kind: Kind, tape: Tape, result: Any, inputs: list[Tenso
     if len(kept) > len({*kept} - world.known - given):
         raise Refused("it returns or keeps a list, a dict or an object that was there before, or one of them twice"
                       "; return a copy")
-    inner = {name for code in self.trace.inner for name in (*code.co_names, *code.co_freevars)}
+    inner = {str(x) for code in self.trace.inner for x in (*code.co_names, *code.co_freevars, *code.co_consts)}
     counted = {id(d) for d in tape.counted()}
     for place in [*world.bound, *[place for place, _ in world.left]]:
         if id(place.where) in counted or not inner.isdisjoint(re.findall(r"\w+", place.name)):

@@ -26,14 +26,16 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__
 _PURE = frozenset("_abc _collections _collections_abc _functools _operator _py_abc _warnings _weakrefset abc builtins "
                   "cmath collections contextlib copy copyreg dataclasses enum functools importlib itertools math "
                   "numbers operator re string types typing warnings".split())  # their functions read only arguments
-_IMPURE = frozenset("__import__ asdict astuple breakpoint catch_warnings compile errstate eval exec fromfile geterr "
-                    "globals hash id import_module input open print reload replace seterr seterrcall simplefilter warn "
-                    "warn_explicit".split())
-_OTHER = "numpy.random", "numpy._core.arrayprint", "numpy.lib._npyio", "numpy.lib._datasource", "numpy.lib._format"
+_IMPURE = frozenset("__import__ __subclasses__ asdict astuple breakpoint catch_warnings compile dump errstate eval "
+                    "exec fromfile geterr globals hash id import_module input mro open print reload replace seterr "
+                    "seterrcall simplefilter tofile warn warn_explicit".split())
+_OTHER = tuple([f"numpy.{x}" for x in "random _core.arrayprint _core.memmap lib._npyio lib._datasource".split()])
 _OPTIM = os.path.join(_ROOT, "optim", "")
 _LAYERS = os.path.join(_ROOT, "nn", ""), _OPTIM
 _READERS = frozenset("get_lr get_last_lr lr rate state_dict steps".split())  # methods of weak references and the like
+_OUTSIDE = frozenset("load load_weights read_metadata save save_weights set_default_dtype".split())
 _COMPUTED = frozenset("delattr dir getattr hasattr setattr vars".split())
+SEEN = {*_IMPURE, *_COMPUTED, "__get__", "__getattribute__"} - {"replace"}  # known by their calls
 
 
 @lru_cache
@@ -108,10 +110,11 @@ def names_in(code: Code) -> tuple[frozenset[str], frozenset[str], frozenset[tupl
 @lru_cache(None)
 def _asked(code: Code, offset: int) -> str | None:
     """The constant name in a call getattr(x, "name"), or with a default after it."""
-    steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL")]
-    at = next((i for i, step in enumerate(steps) if step.offset >= offset), 0)
-    name = steps[at - 2] if steps[at].arg == 3 and steps[at - 1].opname.startswith("LOAD_") else steps[at - 1]
-    return name.argval if name.opname == "LOAD_CONST" and isinstance(name.argval, str) else None
+    steps = [step for step in dis.get_instructions(code) if step.opname != "CACHE"]
+    at = next((i for i, step in enumerate(steps) if step.offset >= offset), 0)  # of the call, after PRECALL
+    name, *after = steps[at - 2 - (steps[at].arg == 3 and steps[at - 2].opname.startswith("LOAD_")):at + 1]
+    one = name.opname == "LOAD_CONST" and not any([step.is_jump_target for step in after])  # not of `name or "other"`
+    return name.argval if one and isinstance(name.argval, str) else None
 
 
 def _of_user(x: Any) -> bool:
@@ -190,7 +193,7 @@ class Trace:
         elif (back := frame.f_back) is not None and owner_of(back.f_globals, back.f_code.co_filename) == USERS:
             if owner == OURS:
                 self.own.setdefault(code, frame.f_globals)
-                if code.co_name == "set_default_dtype" or code.co_filename.startswith(_OPTIM) and (
+                if code.co_name in _OUTSIDE or code.co_filename.startswith(_OPTIM) and (
                         code.co_name in _READERS or "step" in [  # optimizer.state[p]["step"]
                             x for x in frame.f_locals.values() if type(x) is str]):
                     self._note(f"it calls {code.co_qualname}, which reads or sets what no program knows", back)
@@ -213,7 +216,7 @@ class Trace:
             self._note(f"it calls {name} of a str that names attributes", frame)
         else:
             kind = of if isinstance(of, type) else type(of)
-            if name in ("__subclasses__", "mro") or not pure(kind.__module__) and owner_of_class(kind) == PYTHON:
+            if name in SEEN or not pure(kind.__module__) and owner_of_class(kind) == PYTHON:
                 self._note(f"it calls {kind.__module__}.{kind.__name__}.{name}", frame)
 
     def _note(self, what: str, frame: FrameType) -> None:

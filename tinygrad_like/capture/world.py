@@ -7,6 +7,7 @@ A function whose code leads to one by name is not captured, and `unknown` says s
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import sys
 import types
 import weakref
@@ -24,8 +25,8 @@ from ..core.tensor import Tensor
 from ..dtypes import memory
 from .capture import capture
 from .guards import CLASS, FLAGS, IDS, LENGTH, MISSING, PARTS, RESULT, WITHOUT_GRADIENT, Ask, Entry, Guards, get, zero
-from .pytree import FIELDS, PLAIN, holds_only_tensors, parts_of, tensors_in
-from .trace import OURS, PYTHON, USERS, Code, names_in, owner_of, owner_of_class, pure
+from .pytree import FIELDS, PLAIN, holds_only_tensors, parts_of, slots_of, tensors_in
+from .trace import OURS, PYTHON, SEEN, USERS, Code, names_in, owner_of, owner_of_class, pure
 
 _LONG, _BYTES = 1000, 2**16  # most entries of a list or dict, and most bytes of an array, that are compared
 _LISTS, _DICTS = (list, tuple, deque, set, frozenset), (dict, OrderedDict, defaultdict, Counter, types.MappingProxyType)
@@ -34,9 +35,9 @@ _OfCython: Any = type(np.random.seed)
 _Getter: Any = type(namedtuple("_Named", "first").first)  # type: ignore[attr-defined]
 _DESCRIPTORS: Any = types.GetSetDescriptorType, types.MemberDescriptorType
 _OF_FUNCTIONS = {key for key, x in vars(types.FunctionType).items() if isinstance(x, _DESCRIPTORS)}  # such as __name__
-_UNCHANGING = (np.ufunc, types.MethodDescriptorType, types.WrapperDescriptorType, *_DESCRIPTORS,
-               types.NotImplementedType, types.EllipsisType, Code, _Getter, _OfNumpy, np.generic, np.dtype, slice,
-               *map(type, (np.r_, np.c_, np.s_, np.mgrid, np.ogrid)))
+_UNCHANGING = (np.ufunc, types.MethodDescriptorType, types.WrapperDescriptorType, *_DESCRIPTORS, Code, _Getter, slice,
+               types.NotImplementedType, types.EllipsisType, np.number, np.bool_, np.character, np.dtype, _OfNumpy,
+               *map(type, (np.r_, np.c_, np.s_, np.mgrid, np.ogrid, vars(dataclasses)["_HAS_DEFAULT_FACTORY"])))
 _WRAPPERS = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType, partial, property, cached_property,
              staticmethod, classmethod, capture, _OfCython)
 _WRAPPED = "__func__", "__self__", "func", "args", "keywords", "fget", "fset", "function"
@@ -59,7 +60,7 @@ class World(Guards):
         self.trace, self.places, self.unknown, self.effects = (trace := of.trace), of.places, "", effects
         self.seen, self.given = dict[int, Any](), {id(part): part for part in parts}
         self.ran = {id(code) for code in (*trace.ran, *trace.own)}
-        self.names, self.pairs = {"update"}, dict[str, set[str]]()  # the formula of an optimizer, in a kernel's place
+        self.names, self.pairs = {"forward", "update"}, dict[str, set[str]]()  # of layers, and of optimizers
         for code in trace.ran:
             _, names, pairs, _ = names_in(code)
             self.names |= names
@@ -114,8 +115,8 @@ class World(Guards):
             self._module(value, name)
         elif isinstance(value, _WRAPPERS):
             if isinstance(value, (types.BuiltinFunctionType, _OfCython)) and not pure(value.__module__) or (
-                    name != "getattr" and getattr(value, "__name__", "") in ("getattr", "__get__", "__getattribute__")):
-                self._unknown(value, name)  # or it reads any attribute
+                    name.rpartition(".")[2] != (own := getattr(value, "__name__", "")) and own in SEEN):
+                self._unknown(value, name)  # or nobody sees that it is called
             for part in _WRAPPED:
                 self.follow(getattr(value, part, None), name)
             if isinstance(value, partial | capture):
@@ -163,9 +164,7 @@ class World(Guards):
         stepping = "step" in vars(kind) and owner_of_class(kind) == USERS
         self.counted = ours and not stepping and (id(own) in self.effects or any(
             [k.__module__.startswith("optim.") for k in kind.__mro__]))
-        slots = {slot for k in kind.__mro__ if "__slots__" in vars(k) for slot, x in vars(k).items()
-                 if type(x) is types.MemberDescriptorType}
-        for where, key in [*[(own, key) for key in own or ()], *[(value, slot) for slot in slots]]:
+        for where, key in [*[(own, key) for key in own or ()], *[(value, slot) for slot in slots_of(kind)]]:
             part = get(where, key)
             if key in self.names or ours and not (self.counted and _counts(part)) or whole or (
                     where is own and getattr(kind, "__getattr__", None)):

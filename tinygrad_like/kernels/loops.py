@@ -28,8 +28,9 @@ from .simd import I32, I64, POINTER, call, integer, signature
 from .views import address
 
 FORMULAS: dict[str, Any] = {}  # by the name of a value; see `formula.py`
-KINDS = {FLOAT32: ir.FloatType(), FLOAT64: ir.DoubleType(), INT64: I64, BOOL: ir.IntType(1),
-          np.dtype(np.int32): ir.IntType(32), np.dtype(np.uint8): ir.IntType(8)}
+INT32 = np.dtype(np.int32)
+KINDS = {FLOAT32: ir.FloatType(), FLOAT64: ir.DoubleType(), INT64: I64, BOOL: ir.IntType(1), INT32: I32,
+         np.dtype(np.uint8): ir.IntType(8)}
 
 _COST = 0.06  # nanoseconds per element that is read or written
 
@@ -113,6 +114,11 @@ def _sign(b, dtype, x):
     return b.select(b.fcmp_unordered("uno", x, x), x, above)
 
 
+def _mod(b, dtype, x, n):  # of signed numbers, for n > 0; 0.0 is added to -0.0
+    left, zero = _either("frem", "srem")(b, dtype, x, n), ir.Constant(x.type, None)
+    return MAKE["add"](b, dtype, left, b.select(_compare("<")(b, dtype, left, zero), n, zero))
+
+
 def _reciprocal(b, dtype, x):
     return b.fdiv(ir.Constant(x.type, 1.0), x)
 
@@ -124,7 +130,7 @@ MAKE: dict[str, Callable] = {
     "reciprocal": _reciprocal, "sqrt": _sqrt, "rsqrt": lambda b, d, x: _reciprocal(b, d, _sqrt(b, d, x)),
     "abs": _intrinsic("fabs"), "floor": _intrinsic("floor"), "ceil": _intrinsic("ceil"), "trunc": _intrinsic("trunc"),
     "round": _intrinsic("rint"), "sign": _sign, "maximum": _extreme(">"), "minimum": _extreme("<"),
-    "where": lambda b, d, c, x, y: b.select(c, x, y),
+    "mod": _mod, "where": lambda b, d, c, x, y: b.select(c, x, y),
     "logical_and": lambda b, d, x, y: b.and_(x, y), "logical_or": lambda b, d, x, y: b.or_(x, y),
     "logical_xor": lambda b, d, x, y: b.xor(x, y), "logical_not": lambda b, d, x: b.not_(x),
     "isnan": lambda b, d, x: b.fcmp_unordered("uno", x, x), "relu": lambda b, d, x: MAKE["relu vjp"](b, d, x, x),
@@ -146,9 +152,9 @@ def _cast(b, x, dtype: np.dtype):
     if isinstance(x.type, floats):
         if isinstance(kind, floats):
             return b.fpext(x, kind) if isinstance(kind, ir.DoubleType) else b.fptrunc(x, kind)
-        whole, most = b.fptosi(x, kind), 2 ** (kind.width - 1)
         if kind.width < 32:
-            return whole
+            return b.trunc(_cast(b, x, INT32), kind)
+        whole, most = b.fptosi(x, kind), 2 ** (kind.width - 1)
         fits = [b.fcmp_ordered(sign, x, ir.Constant(x.type, float(n))) for sign, n in ((">=", -most), ("<", most))]
         return b.select(b.and_(*fits), whole, ir.Constant(kind, -most))  # to LLVM it may be any other number
     if isinstance(kind, floats):
