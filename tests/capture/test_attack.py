@@ -20,7 +20,6 @@ WRONG, ALONE = (set((pathlib.Path(__file__).parent / name).read_text().splitline
 PROGRAMS = os.environ.get("TINYGRAD_LIKE_ATTACKS")
 
 
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param(h.name, marks=[pytest.mark.xfail(strict=True)] * (h.name in WRONG))
                                   for h in AIMED if PROGRAMS or h.name in ALONE])

@@ -58,7 +58,7 @@ OWN = {  # layers that PyTorch does not have
     "BasicBlock(4, 4)": [IMAGE], "BasicBlock(4, 6, stride=2)": [IMAGE], "Bottleneck(8, 2)": [(2, 8, 3, 3)],
     "Bottleneck(4, 4, stride=2, groups=2, base_width=32)": [(2, 4, 3, 3)],
     "BasicBlock(4, 4, norm=InstanceNorm2d, activation=SiLU)": [IMAGE],
-    "Bottleneck(4, 2, 2, norm=None, activation=Tanh)": [IMAGE], "ConvNeXtBlock(2, layer_scale=0.5)": [(2, 2, 3, 3)],
+    "Bottleneck(4, 2, 2, norm=None, activation=Tanh)": [IMAGE], "ConvNeXtBlock(4, layer_scale=0.5)": [(1, 4, 3, 3)],
     "MLP([3, 4, 2], Tanh)": [(10, 3)], "ResNetS(3, 4, 2, 2, GELU)": [(5, 3)],
     "ViT(4, 2, 2, 4, 1, 2, channels=1)": [(2, 1, 4, 4)],
 }

@@ -71,8 +71,8 @@ def record(self: capture, kind: Kind, found: list[Any], args: tuple, options: di
         if whole and kind.tape is not None and not tape.different:
             _make(self, kind, tape, result, inputs, {*map(id, found)})
             return result
-        if tape.different and kind.tries >= _TRIES:
-            raise Refused(tape.different)
+        if kind.tries >= _TRIES and (tape.different or places):
+            raise Refused(tape.different or f"it sets {places[0].name} to what is found elsewhere; clone() it")
     except Refused as error:
         self.give_up(str(error), kind)
         return result

@@ -110,10 +110,11 @@ def names_in(code: Code) -> tuple[frozenset[str], frozenset[str], frozenset[tupl
 @lru_cache(None)
 def _asked(code: Code, offset: int) -> str | None:
     """The constant name in a call getattr(x, "name"), or with a default after it."""
-    steps = [step for step in dis.get_instructions(code) if step.opname != "CACHE"]
-    at = next((i for i, step in enumerate(steps) if step.offset >= offset), 0)  # of the call, after PRECALL
-    name, *after = steps[at - 2 - (steps[at].arg == 3 and steps[at - 2].opname.startswith("LOAD_")):at + 1]
-    one = name.opname == "LOAD_CONST" and not any([step.is_jump_target for step in after])  # not of `name or "other"`
+    steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL")]
+    at = next((i for i, step in enumerate(steps) if step.offset >= offset), 0)
+    name = steps[at - 2] if steps[at].arg == 3 and steps[at - 1].opname.startswith("LOAD_") else steps[at - 1]
+    jumps = [step.offset for step in dis.get_instructions(code) if step.is_jump_target]  # as in `name or "other"`
+    one = name.opname == "LOAD_CONST" and not any([name.offset < jump <= offset for jump in jumps])
     return name.argval if one and isinstance(name.argval, str) else None
 
 
