@@ -57,5 +57,5 @@ def replays(function, half):
     """Whether most calls of a captured function are replayed, and whether the quick expression for a kind's guards
     holds. Else each call would take the slower way to find a change."""
     used = [kind for kinds in function.kinds.values() for kind in kinds if kind.replays]
-    return sum([kind.replays for kind in used]) > half and not function.gave_up and any(
+    return bool(function.programs) and sum([kind.replays for kind in used]) > half and not function.gave_up and any(
         [kind.world.quick() for kind in used if kind.world.quick])

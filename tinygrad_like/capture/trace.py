@@ -29,7 +29,7 @@ _PURE = frozenset("_abc _collections _collections_abc _functools _operator _py_a
 _IMPURE = frozenset("__import__ __subclasses__ asdict astuple breakpoint catch_warnings compile dump errstate eval "
                     "exec fromfile geterr globals hash id import_module input mro open print reload replace seterr "
                     "seterrcall simplefilter tofile warn warn_explicit".split())
-_OTHER = tuple([f"numpy.{x}" for x in "random _core.arrayprint _core.memmap lib._npyio lib._datasource".split()])
+_OTHER = tuple("random _core.arrayprint _core.memmap lib._datasource lib._format lib._npyio".split())  # of NumPy
 _OPTIM = os.path.join(_ROOT, "optim", "")
 _LAYERS = os.path.join(_ROOT, "nn", ""), _OPTIM
 _READERS = frozenset("get_lr get_last_lr lr rate state_dict steps".split())  # methods of weak references and the like
@@ -74,7 +74,7 @@ def owner_of_class(of: type) -> int:
 def pure(module: str | None) -> bool:
     """Whether the results of a module's functions depend only on their arguments."""
     root = (module or "builtins").partition(".")[0]
-    return root in _PURE or root == "numpy" and not (module or "").startswith(_OTHER)
+    return root in _PURE or root == "numpy" and not (module or "").removeprefix("numpy.").startswith(_OTHER)
 
 
 @lru_cache(None)
