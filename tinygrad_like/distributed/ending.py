@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 PATIENCE = 1.0  # seconds within which a common error should reach all ranks
+CTRL_C = 10.0  # the same for Ctrl-C, which goes to all ranks, though one of them may first have files to write
 
 
 class _Watch:
@@ -37,7 +38,7 @@ def watch(comm: Any) -> None:
     before, leave = sys.excepthook, sys.exit
 
     def excepthook(kind: Any, error: Any, trace: Any) -> None:
-        fail(lambda: before(kind, error, trace))
+        fail(lambda: before(kind, error, trace), patience=CTRL_C if issubclass(kind, KeyboardInterrupt) else PATIENCE)
 
     def remembered(status: Any = None) -> None:
         _Watch.status = status

@@ -60,7 +60,8 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
     rows, begun = _resumed(resume, epochs, settings, parts)
     save = partial(_save, checkpoint, parts, rows, settings)
     with _shown(log, progress, epochs, loader, rows, begun) as shown, _CtrlC() as ctrl_c:
-        while len(rows) < epochs and not ctrl_c.pressed and not (stopper is not None and stopper.stopped):
+        stop = False  # on all ranks; one rank's `pressed` may change at any time
+        while len(rows) < epochs and not stop and not (stopper is not None and stopper.stopped):
             start = time.perf_counter() - begun.get("seconds", 0.0)
             distributed.broadcast()
             begun = {"lr": optimizer.lr, **begun, "stop": ctrl_c}
@@ -75,9 +76,11 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
                 raise FloatingPointError(f"{error}{left}") from None
             rows.append(_row(numbers, len(rows) + 1, begun["lr"], time.perf_counter() - start, model, evaluate, monitor,
                              stopper, plateau, ema))
-            begun, ctrl_c.pressed = {}, bool(distributed.all_reduce(int(ctrl_c.pressed), "max"))
+            begun, stop = {}, bool(distributed.all_reduce(int(ctrl_c.pressed), "max"))
             save()
             shown.epoch(rows[-1])
+        if stop:
+            raise KeyboardInterrupt
     if stopper is not None and stopper.best is not None:
         stopper.rollback()
     elif ema is not None:
@@ -160,7 +163,7 @@ class _CtrlC:
     def __exit__(self, *error: Any) -> None:
         if self.before is not None:
             signal.signal(signal.SIGINT, self.before)
-        if self.pressed and error[0] is None:  # between epochs
+        if self.pressed and error[0] is None:  # after the last epoch
             raise KeyboardInterrupt
 
     def _note(self, number: int, frame: Any) -> None:
