@@ -223,17 +223,6 @@ def test_axes_of_an_argument_keep_their_order():
     same_in_each_call(make, 6)
 
 
-def test_each_argument_keeps_its_own_gradient():
-    @capture
-    def f(x):
-        (x * x).sum().backward()
-
-    xs = [Tensor([float(i)], requires_grad=True) for i in range(7)]
-    for x in xs:
-        f(x)
-    assert [x.grad.item() for x in xs] == [2.0 * i for i in range(7)]
-
-
 # What a call leaves behind --------------------------------------------------------------------------------------------
 
 
@@ -439,11 +428,6 @@ def test_a_step_may_begin_with_the_update_of_the_last_one():
     assert step.programs and not step.gave_up
 
 
-def test_a_step_without_ops_may_be_captured():
-    step = capture(lambda: None)
-    assert [step() for _ in range(6)] == [None] * 6 and not step.gave_up
-
-
 def by_position(o):
     match o:
         case Scale(by):
@@ -458,7 +442,8 @@ class Scale:
 @pytest.mark.parametrize("read", [
     lambda o: getattr(o, "".join("by")), lambda o: vars(o)["by"], lambda o: o.__dict__["by"], by_position,
     lambda o: asdict(o)["by"], lambda o: float("{.by}".format(o)), lru_cache(lambda o: 2.0),  # noqa: UP032
-], ids=["getattr", "vars", "dict", "pattern", "asdict", "format", "cache"])
+    lambda o: 2.0 * all([x is None for x in map(print, ["text"])]),
+], ids=["getattr", "vars", "dict", "pattern", "asdict", "format", "cache", "print"])
 def test_a_step_that_does_not_name_what_it_reads_runs_eagerly(read):
     """The warning names the line, or the function."""
     o = Scale()

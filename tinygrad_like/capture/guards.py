@@ -39,11 +39,6 @@ FLAGS = Ask(lambda x: x.flags.writeable)
 WITHOUT_GRADIENT = Ask(lambda own: own.get("_grad") is None, own=True)  # of a Tensor's attributes
 
 
-def zero(option: str) -> Ask:
-    """Whether an option of an optimizer's group is 0."""
-    return Ask(lambda group: dict.get(group, option) == 0, own=True)
-
-
 class Entry(NamedTuple):
     """What is at a place: `key` of a dict, a list, an object or a class, or the cell of a closure; or an answer."""
 

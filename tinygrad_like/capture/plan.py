@@ -47,17 +47,15 @@ def repointed(value: Any, moved: Callable[[np.ndarray], Any]) -> Any:
     kind = type(value)
     if isinstance(value, np.ndarray):
         return moved(value)
-    if kind is tuple or kind is list:  # numbers and most arrays without a call
-        return kind([moved(x) if type(x) is np.ndarray else x if type(x) in PLAIN else repointed(x, moved)
-                     for x in value])
+    if kind in (tuple, list, Loop):  # numbers and most arrays without a call
+        made = [moved(x) if type(x) is np.ndarray else x if type(x) in PLAIN else repointed(x, moved) for x in value]
+        return Loop(*made) if kind is Loop else kind(made)
     if kind is Step:
         call, arguments, options, outputs, changes = [part and repointed(part, moved) for part in (
             value.call, value.arguments, value.options, value.outputs, value.changes)]
         return Step(value.name, call, value.function, arguments, options, outputs, changes, value.line)
     if kind is Call:
         return Call(value.kernel, value.beside, repointed(value.arguments, moved))
-    if kind is Loop:
-        return Loop(*[repointed(part, moved) for part in value])
     if kind is Table:
         return Table(repointed(value.rows, moved), value.dtype)
     return {key: repointed(part, moved) for key, part in value.items()} if kind is dict else value

@@ -85,6 +85,7 @@ class Program:
         del self.moved, self.source  # they would keep the recording's results alive
         self.views = sum(map(getrefcount, self.arrays))  # its own references to them
         self.audited = False  # whether gradients may be Python's
+        self.small = self.arena.nbytes + sum([m.nbytes for m in tape.state.values()]) < 2**21  # bytes
 
     def _plan_gradients(self, input_of: dict[int, int], known: set[int]) -> None:
         """Note whose gradients it sets, and where they lie. input_of, known: inputs and Tensors from outside, by id."""
@@ -289,6 +290,7 @@ class Program:
         """Replay the call that Python has just run, from the state before it. Returns the first difference, or nothing;
         ROUNDING if steps were fused and no number differs by more, or if an error stopped it early. Keeps the state
         that Python has left."""
+        self._keep_gradients()
         # Gradients that the next call does not read: Python's may lie in memory of the program, too.
         shared = [j for j in self.owned if self.grads[j][3] is None and id(self.grads[j][0]) not in self.added]
         moving: list[Any] = [self.grads[j][0]._grad for j in shared]

@@ -352,7 +352,8 @@ class Tape(Listener):
             self.end(what, remedy)
 
     def tell(self, event: str, *about: Any) -> Any:
-        return getattr(self, _EVENTS[event])(*about)
+        return {"looked at": self.hold, "varies": self.end, "failed": self.fail, "gradient": self.note_gradients,
+                "new gradient": self.note_leaves}[event](*about)
 
     def end(self, what: str, remedy: str) -> None:
         """Note that no program can repeat the function; from now on it runs without capture."""
@@ -376,10 +377,6 @@ class Tape(Listener):
             if self.origins.kind(m) in (UNKNOWN, GRADIENT):  # several may lie in it
                 self.accumulated.setdefault(id(leaf), (leaf, grad))
                 self.origins.add(GRADIENT, m)
-
-
-_EVENTS = {"looked at": "hold", "varies": "end", "failed": "fail", "gradient": "note_gradients",
-           "new gradient": "note_leaves"}
 
 
 def _array(x: Any) -> Any:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from itertools import zip_longest
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from .instructions import Refused
 from .program import ROUNDING, Program
 from .pytree import FIELDS, containers_in, parts_within, plain_in, tensors_in, tensors_of
 from .recorder import INPUT, MADE, Tape
+from .trace import USERS, owner_of
 from .world import World
 
 if TYPE_CHECKING:
@@ -116,21 +118,26 @@ def _make(self: capture, kind: Kind, tape: Tape, result: Any, inputs: list[Tenso
 
 
 def audit(self: capture, kind: Kind, inputs: list[Tensor], args: tuple, options: dict) -> Any:
-    """Call the function, and compare what it does with the tape. Python's result stands; a program that would do
-    something else goes.
+    """Call the function, and compare what it does with the tape, or what comes of it with a replay. Python's result
+    stands; a program that would do something else goes.
 
-    A new program is also replayed beside it. If a fused one rounds differently, the next audit takes a program that
-    must equal Python to the bit, which tells whether the tape is complete.
+    A new program is compared in both ways; if a fused one rounds differently, the next audit takes a program that must
+    equal Python to the bit, which tells whether the tape is complete. After that, small programs are compared in either
+    way by turns, others only with the tape: copies of much state take longer.
     """
     world, program = kind.world, kind.program
     assert world is not None and program is not None
     tape = program.tape
-    before = program.before(given := program.given(inputs)) if kind.make is not None else None
-    with _apart(kind, inputs) as arrays, Tape(arrays, tape, [*world.tensors, *inputs], [program.make_room]) as now:
+    alone = kind.make is None and program.small and not kind.replays.bit_length() % 2  # without a tape
+    before = program.before(given := program.given(inputs)) if alone or kind.make is not None else None
+    with _apart(kind, inputs) as arrays, nullcontext(Tape()) if alone else Tape(
+            arrays, tape, [*world.tensors, *inputs], [program.make_room]) as now:
         try:
             result = self.function(*args, **options)
         except Exception as error:
-            if not now.failed:  # else a replay stops there, too
+            *_, (frame, _) = walk_tb(error.__traceback__)
+            if not (now.failed or alone and (error.__context__ or owner_of(
+                    frame.f_globals, frame.f_code.co_filename) != USERS)):  # else a replay stops there, too
                 self.give_up(f"replays would not have raised the {type(error).__name__}", kind)
             raise
         now.end_with(tensors_in(result))

@@ -30,11 +30,12 @@ _IMPURE = frozenset("__import__ __subclasses__ asdict astuple breakpoint catch_w
                     "exec fromfile geterr globals hash id import_module input mro open print reload replace seterr "
                     "seterrcall simplefilter tofile warn warn_explicit".split())
 _OTHER = tuple("random _core.arrayprint _core.memmap lib._datasource lib._format lib._npyio".split())  # of NumPy
-_OPTIM = os.path.join(_ROOT, "optim", "")
-_LAYERS = os.path.join(_ROOT, "nn", ""), _OPTIM
+_LAYERS = _NN, _OPTIM = os.path.join(_ROOT, "nn", ""), os.path.join(_ROOT, "optim", "")
 _READERS = frozenset("get_lr get_last_lr lr rate state_dict steps".split())  # methods of weak references and the like
 _OUTSIDE = frozenset("load load_weights read_metadata save save_weights set_default_dtype".split())
 _COMPUTED = frozenset("delattr dir getattr hasattr setattr vars".split())
+_PASSED = {name: f"{name} without a call" for name in (*_COMPUTED, "eval", "exec", "open", "print")}
+HIDING = {*_PASSED.values(), "__dict__", "__match_args__", "__getattribute__", "__get__", "attrgetter"}
 SEEN = {*_IMPURE, *_COMPUTED, "__get__", "__getattribute__"} - {"replace"}  # known by their calls
 
 
@@ -90,8 +91,8 @@ def names_in(code: Code) -> tuple[frozenset[str], frozenset[str], frozenset[tupl
             modules.add(module := step.argval)
         if step.opname == "IMPORT_FROM":
             pairs.add((module.rpartition(".")[2], step.argval))
-        if step.opname == "LOAD_GLOBAL" and step.argval in _COMPUTED and not (step.arg or 0) & 1:  # not called here
-            names.add("__getattribute__")
+        if step.opname == "LOAD_GLOBAL" and step.argval in _PASSED and not (step.arg or 0) & 1:
+            names.add(_PASSED[step.argval])
         if step.opname == "MATCH_CLASS" and step.arg:
             names.add("__match_args__")  # attributes by their positions in a pattern
         if step.opname == "IS_OP" and before:  # not with None
@@ -113,9 +114,8 @@ def _asked(code: Code, offset: int) -> str | None:
     steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL")]
     at = next((i for i, step in enumerate(steps) if step.offset >= offset), 0)
     name = steps[at - 2] if steps[at].arg == 3 and steps[at - 1].opname.startswith("LOAD_") else steps[at - 1]
-    jumps = [step.offset for step in dis.get_instructions(code) if step.is_jump_target]  # as in `name or "other"`
-    one = name.opname == "LOAD_CONST" and not any([name.offset < jump <= offset for jump in jumps])
-    return name.argval if one and isinstance(name.argval, str) else None
+    jumps = [step for step in steps if step.is_jump_target and name.offset < step.offset <= offset]  # `x or "other"`
+    return name.argval if name.opname == "LOAD_CONST" and not jumps and isinstance(name.argval, str) else None
 
 
 def _of_user(x: Any) -> bool:

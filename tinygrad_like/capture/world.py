@@ -24,9 +24,9 @@ from ..core.dispatch import Op
 from ..core.tensor import Tensor
 from ..dtypes import memory
 from .capture import capture
-from .guards import CLASS, FLAGS, IDS, LENGTH, MISSING, PARTS, RESULT, WITHOUT_GRADIENT, Ask, Entry, Guards, get, zero
+from .guards import CLASS, FLAGS, IDS, LENGTH, MISSING, PARTS, RESULT, WITHOUT_GRADIENT, Ask, Entry, Guards, get
 from .pytree import FIELDS, PLAIN, holds_only_tensors, parts_of, slots_of, tensors_in
-from .trace import OURS, PYTHON, SEEN, USERS, Code, names_in, owner_of, owner_of_class, pure
+from .trace import HIDING, OURS, PYTHON, SEEN, USERS, Code, names_in, owner_of, owner_of_class, pure
 
 _LONG, _BYTES = 1000, 2**16  # most entries of a list or dict, and most bytes of an array, that are compared
 _LISTS, _DICTS = (list, tuple, deque, set, frozenset), (dict, OrderedDict, defaultdict, Counter, types.MappingProxyType)
@@ -66,9 +66,9 @@ class World(Guards):
             self.names |= names
             for first, second in pairs:
                 self.pairs.setdefault(first, set()).add(second)
-            if whole := names & {"__dict__", "__match_args__", "__getattribute__", "__get__", "attrgetter"}:
-                self._refuse(f"{code.co_qualname}, at {code.co_filename}:{code.co_firstlineno}, reads attributes by "
-                             f"{min(whole)}; name them")
+            if hidden := names & HIDING:
+                self._refuse(f"{code.co_qualname}, at {code.co_filename}:{code.co_firstlineno}, uses {min(hidden)}, "
+                             "which hides what it reads or does; name attributes, and call functions directly")
         # Whether it reads options of an optimizer, which it may name in any way.
         self.options = "param_groups" in self.names and "params" not in self.names
         self.exact = "is_" in self.names  # or "is", or "is not"
@@ -213,8 +213,8 @@ class World(Guards):
                 self.follow(key, f"a key of {name}")
                 if not self.counted or self.options or key in self.names or not _counts(part):
                     self.at(value, key, part, f"{name}[{key!r}]" if type(key) in PLAIN else f"a part of {name}")
-                elif type(part) in _NUMBERS and key != "lr":
-                    self.ask(zero(key), value, f"{name}[{key!r}]")
+                elif type(part) in _NUMBERS and key != "lr":  # whether an option is 0
+                    self.ask(Ask(lambda of, key=key: dict.get(of, key) == 0, own=True), value, f"{name}[{key!r}]")
             if hasattr(value, "__dict__"):
                 self._attributes(value, name)
             if isinstance(value, defaultdict) and not self.inner:
