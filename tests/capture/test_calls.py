@@ -442,8 +442,8 @@ class Scale:
 @pytest.mark.parametrize("read", [
     lambda o: getattr(o, "".join("by")), lambda o: vars(o)["by"], lambda o: o.__dict__["by"], by_position,
     lambda o: asdict(o)["by"], lambda o: float("{.by}".format(o)), lru_cache(lambda o: 2.0),  # noqa: UP032
-    lambda o: 2.0 * all([x is None for x in map(print, ["text"])]),
-], ids=["getattr", "vars", "dict", "pattern", "asdict", "format", "cache", "print"])
+    lambda o: sum(map(eval, ["o.by"], [{"o": o}])),
+], ids=["getattr", "vars", "dict", "pattern", "asdict", "format", "cache", "passed on"])
 def test_a_step_that_does_not_name_what_it_reads_runs_eagerly(read):
     """The warning names the line, or the function."""
     o = Scale()

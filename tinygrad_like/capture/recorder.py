@@ -352,8 +352,8 @@ class Tape(Listener):
             self.end(what, remedy)
 
     def tell(self, event: str, *about: Any) -> Any:
-        return {"looked at": self.hold, "varies": self.end, "failed": self.fail, "gradient": self.note_gradients,
-                "new gradient": self.note_leaves}[event](*about)
+        return getattr(self, {"looked at": "hold", "varies": "end", "failed": "fail", "gradient": "note_gradients",
+                              "new gradient": "note_leaves"}[event])(*about)
 
     def end(self, what: str, remedy: str) -> None:
         """Note that no program can repeat the function; from now on it runs without capture."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import IO
@@ -27,8 +26,9 @@ class Saved:
         self.arrays, self.copies = [*arrays], list[np.ndarray]()
         self.numbers = [(of, {key: x for key, x in of.items() if type(x) in _NUMBERS}) for of in holders]
         if sum([x.nbytes for x in arrays]) >= _MUCH:
+            from tempfile import TemporaryFile  # which takes memory itself
             with suppress(OSError):  # no folder to write to, or a full disk
-                self.file: IO[bytes] | None = tempfile.TemporaryFile()
+                self.file: IO[bytes] | None = TemporaryFile()
                 finalize(self, self.file.close)
                 for x in arrays:
                     self.file.write(np.ascontiguousarray(x).reshape(-1).view(np.uint8).data)
@@ -81,5 +81,5 @@ def apart(x: np.ndarray, y: np.ndarray) -> int:
     if x.dtype.kind != "f":
         return OTHER
     with np.errstate(all="ignore"):
-        far = np.where(same, 0, np.abs(x - y)).max()
-    return ROUNDED if far <= _ROUNDING * np.abs(y[np.isfinite(y)]).max(initial=0) else OTHER
+        far = np.where(same, 0, x - y)
+    return ROUNDED if np.abs(far, out=far).max() <= _ROUNDING * np.abs(y[np.isfinite(y)]).max(initial=0) else OTHER

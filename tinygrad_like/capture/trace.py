@@ -7,8 +7,8 @@ import gc
 import inspect
 import os
 import re
+import site
 import sys
-import sysconfig
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache, partial
@@ -43,10 +43,10 @@ SEEN = {*_IMPURE, *_COMPUTED, "__get__", "__getattribute__"} - {"replace"}  # kn
 def _places() -> tuple[tuple[str, int], ...]:
     """Folders, and the owner of the code there."""
     own = [(os.path.join(_ROOT, name, ""), OURS) for name in ("tinygrad_like", "nn", "optim")]
-    installed = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
+    installed = [*site.getsitepackages(), site.getusersitepackages()]
     packages = [(os.path.join(path, name, ""), PYTHON) for path in installed for name in ("numpy", "numba", "llvmlite")]
     return (*own, *packages, *[(os.path.join(path, ""), USERS) for path in installed],
-            (os.path.join(sysconfig.get_path("stdlib"), ""), PYTHON))
+            (os.path.join(os.path.dirname(os.__file__), ""), PYTHON))
 
 
 @lru_cache(None)

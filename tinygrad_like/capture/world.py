@@ -214,7 +214,7 @@ class World(Guards):
                 if not self.counted or self.options or key in self.names or not _counts(part):
                     self.at(value, key, part, f"{name}[{key!r}]" if type(key) in PLAIN else f"a part of {name}")
                 elif type(part) in _NUMBERS and key != "lr":  # whether an option is 0
-                    self.ask(Ask(lambda of, key=key: dict.get(of, key) == 0, own=True), value, f"{name}[{key!r}]")
+                    self.ask(Ask(lambda of, k=key: of.get(k) == 0, own=True), value, f"{name}[{key!r}]")  # type: ignore
             if hasattr(value, "__dict__"):
                 self._attributes(value, name)
             if isinstance(value, defaultdict) and not self.inner:
