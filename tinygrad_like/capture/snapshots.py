@@ -75,8 +75,8 @@ def apart(x: np.ndarray, y: np.ndarray) -> int:
     if x.shape != y.shape or x.dtype != y.dtype:
         return OTHER
     bits = f"i{x.itemsize}"
-    same = (x.view(bits) == y.view(bits)) | (x != x) & (y != y)
-    if same.all():
+    same = x.view(bits) == y.view(bits)
+    if same.all() or (same := same | (x != x) & (y != y)).all():
         return SAME
     if x.dtype.kind != "f":
         return OTHER
