@@ -270,9 +270,10 @@ class World(Guards):
 
     def _module(self, module: types.ModuleType, name: str) -> None:
         own = vars(module)
-        attributes = self.pairs.get(name.rpartition(".")[2], set()) | self.trace.asked
+        attributes = self.pairs.get(name.rpartition(".")[2], {"__dict__"}) | self.trace.asked
         if owner_of(own) == USERS:
             self.at(module, "__class__", type(module), f"the class of {name}", follow=False)
+        if owner_of(own) == USERS or "__dict__" in attributes:  # it may have another name
             attributes |= (self.names | {"__getattr__"}) & own.keys()
         for key in attributes:
             self.at(own, key, own.get(key, MISSING), f"{module.__name__}.{key}")
@@ -281,13 +282,11 @@ class World(Guards):
 
     def at(self, where: Any, key: Any, value: Any, name: str, known: bool = False, follow: bool = True) -> None:
         """The value in a place. known: whether the user's code does not read parts that cannot be followed."""
-        if value is MISSING:
-            self.entries.append(Entry(where, key, value, name))
-        elif self.places and (id(where), key) in self.places:
+        if value is not MISSING and (id(where), key) in self.places:
             self.bound.append(self.places[id(where), key])
         else:
             self.entries.append(Entry(where, key, value, name))
-            if follow:
+            if follow and value is not MISSING:
                 before, inner = self.unknown, self.inner
                 self.inner = inner or known
                 try:
