@@ -114,8 +114,8 @@ NESTED = [
     H("a captured function with a number", "k = 1.0\n" + INNER + "k", "loss = inner(loss)", "if i > 5: k = 1.0 + i // 3"),
     H("a captured function that counts", "k = 0\n@captured\ndef inner(v):\n    global k\n    k += 1\n    return v * k", "loss = inner(loss)", shows="k"),
     H("a captured function beside one that falls back", "it = itertools.count(1)\n" + INNER + "2.0", "loss = inner(loss) * next(it)"),
-    H("a captured function of h beside one that falls back", "it = itertools.count(1)\n@captured\ndef inner(v): return (v * 2.0).tanh()",
-      "loss = loss + inner(h).mean() * next(it)"),
+    H("a captured function of h beside one that falls back", "it = itertools.count(1)\n@captured\ndef inner(v): return (v * 2.0).tanh()", "loss = loss + inner(h).mean() * next(it)"),
+    H("a captured training step within", "v = Tensor([1.0, 2.0], requires_grad=True)\n@captured\ndef inner(k):\n    v.grad = None\n    (v * k).sum().backward()\n    v.data -= 0.1 * v.grad", "inner(h.detach().mean()); inner(loss.detach())", "inner(Tensor(1.0 + i))", shows="v.tolist(), v.grad.tolist()"),
     H("a captured function within no_grad", "@captured\ndef inner(v): return (v * 2.0).tanh()", "with no_grad(): k = inner(h)\nloss = loss + (h * k).mean()", kept=False),
     H("a captured function that is called twice", INNER + "2.0", "loss = inner(loss) + inner(h.mean())", kept=False),
     H("a captured function in a thread", "@captured\ndef inner(v): return (v * 2.0).tanh()\ndef asked(v):\n    got = []\n    t = threading.Thread(target=lambda: got.append(inner(v)), daemon=True)\n"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.graph import setting
 from ..core.tensor import Tensor
 from ..dtypes import memory
 from .instructions import Refused
@@ -121,16 +122,15 @@ def audit(self: capture, kind: Kind, inputs: list[Tensor], args: tuple, options:
     """Call the function, and compare what it does with the tape, or what comes of it with a replay. Python's result
     stands; a program that would do something else goes.
 
-    A new program is compared in both ways; if a fused one rounds differently, the next audit takes a program that must
-    equal Python to the bit, which tells whether the tape is complete. After that, small programs are compared in either
-    way by turns, others only with the tape: copies of much state take longer.
+    A new program is compared in both ways; if a fused one rounds differently, the next audit takes one that must have
+    Python's bits, so that the tape is complete. Later audits take either way by turns, of large programs the tape.
     """
     world, program = kind.world, kind.program
     assert world is not None and program is not None
     tape = program.tape
     alone = kind.make is None and program.small and not kind.replays.bit_length() % 2  # without a tape
     before = program.before(given := program.given(inputs)) if alone or kind.make is not None else None
-    with _apart(kind, inputs) as arrays, nullcontext(Tape()) if alone else Tape(
+    with _apart(kind, inputs) as arrays, setting("eager", alone), nullcontext(Tape()) if alone else Tape(
             arrays, tape, [*world.tensors, *inputs], [program.make_room]) as now:
         try:
             result = self.function(*args, **options)

@@ -115,7 +115,7 @@ def _asked(code: Code, offset: int) -> str | None:
     steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL")]
     at = next((i for i, step in enumerate(steps) if step.offset >= offset), 0)
     name = steps[at - 2] if steps[at].arg == 3 and steps[at - 1].opname.startswith("LOAD_") else steps[at - 1]
-    jumps = [step for step in steps if step.is_jump_target and name.offset < step.offset <= offset]  # `x or "other"`
+    jumps = [s for s in dis.get_instructions(code) if s.is_jump_target and name.offset < s.offset <= offset]  # of `or`
     return name.argval if name.opname == "LOAD_CONST" and not jumps and isinstance(name.argval, str) else None
 
 
