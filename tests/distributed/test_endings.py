@@ -10,7 +10,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-SOON = 10  # seconds from the event to the end of the job
+SOON = 15  # seconds from the event to the end of the job
 
 
 def since_event(folder):
