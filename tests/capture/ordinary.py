@@ -59,7 +59,7 @@ def classifier_with_clipping_and_a_schedule(captured):
 
     @captured
     def step(x, y):
-        loss = F.cross_entropy(model(x), y, label_smoothing=0.1)
+        loss = F.cross_entropy(model(F.normalize(x, eps=1e-6)), y, label_smoothing=0.1)
         optimizer.zero_grad()
         loss.backward()
         optim.clip_grad_norm(model.parameters(), 1.0)
@@ -498,6 +498,6 @@ def a_trainer_whose_method_is_captured(captured):
             self.optimizer.step()
             return {"loss": loss.detach()}
 
-    both = Trainer(), Trainer()
-    return lambda batch: [trainer.step(batch) for trainer in both], lambda i: (
-        {"x": normal(i, 6, 4), "y": whole(i, 3, 6)},), [p for trainer in both for p in trainer.model.parameters()]
+    trainers = [Trainer() for _ in range(5)]
+    return lambda batch: [trainer.step(batch) for trainer in trainers], lambda i: (
+        {"x": normal(i, 6, 4), "y": whole(i, 3, 6)},), [p for trainer in trainers for p in trainer.model.parameters()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
+from collections import Counter
 from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -122,10 +123,10 @@ class capture:
                             "decorate a function that it calls in each of its steps")
         self.function, self.fuse, self.strict = function, fuse, strict
         self.kinds: dict[Any, list[Kind]] = {}
-        self.trace, self.gave_up, self.closed, self.misses = Trace(), "", False, 0
+        self.trace, self.gave_up, self.closed = Trace(), "", False
+        self.misses = Counter[Any]()  # calls in a row that found no kind: by keys that came again, and of others
         self.places: dict[tuple, Entry] = {}
-        self.said: set[str] = set()  # the reasons given so far
-        self.changed: set[str] = set()  # changes that the function makes
+        self.said, self.changed = set[str](), set[str]()  # the reasons given so far; changes that the function makes
         self.lock = threading.RLock()
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -148,7 +149,7 @@ class capture:
                 if (inputs := kind.given(found)) is not None:
                     break
             else:
-                if not self.closed and (why := _not_now() or self._too_many(kinds)):
+                if not self.closed and (why := _not_now() or self._too_many(key, kinds)):
                     self.give_up(why)
                 if self.closed:
                     return self.function(*args, **options)
@@ -157,7 +158,9 @@ class capture:
             if kind.program is not None:
                 if not kind.program.suits(inputs):
                     return self.function(*args, **options)
-                self.misses, kind.replays = 0, kind.replays + 1
+                kind.replays += 1
+                if self.misses:
+                    del self.misses[None], self.misses[key]
                 if kind.make is None and kind.replays & kind.replays - 1:
                     result = kind.program(inputs)
                     return self.function(*args, **options) if result is NotImplemented else result
@@ -171,16 +174,15 @@ class capture:
                     _recording.release()
         return self.function(*args, **options)
 
-    def _too_many(self, kinds: list[Kind]) -> str:
+    def _too_many(self, key: Any, kinds: list[Kind]) -> str:
         """The reason to make no more kinds, if any. Drops kinds whose objects are gone or replaced."""
-        for key in [key for key in self.kinds if gone(key)]:
-            del self.kinds[key]
-        self.misses += 1
-        if max(self.misses // _MISSES, sum(map(len, self.kinds.values())) // _MOST):
+        for old in [old for old in self.kinds if gone(old)]:
+            del self.kinds[old], self.misses[old]
+        self.misses[key if kinds else None] += 1
+        if max(max(self.misses.values()) // _MISSES, sum(map(len, self.kinds.values())) // _MOST):
             return next(filter(None, [kind.why() for kind in reversed(kinds)]), "shapes, dtypes or other arguments are "
                         "different in each call; pass changing numbers as Tensors")
-        moved = [kind.world.moved for kind in kinds if kind.world and kind.world.moved]
-        self.places |= {(id(place.where), place.key): place for place in moved}
+        self.places |= {(id(p.where), p.key): p for kind in kinds if kind.world and (p := kind.world.moved)}
         kinds[:] = [kind for kind in kinds if kind.world is None or not kind.world.replaced()]
         return ""
 

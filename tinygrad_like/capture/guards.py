@@ -8,6 +8,7 @@ import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Set
 from ctypes import c_uint64
+from operator import setitem
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from .pytree import Same, holds_only_tensors
 MISSING: Any = type("MISSING", (), {"__repr__": lambda self: "nothing"})()
 _VALUES = (int, float, bool, str, bytes, complex, type(None), np.generic, np.dtype)
 _FLAGS = (bool, str, type(None))  # a function may change these, since a replay sets them too: `model.train()`
-_LISTED = dict, list, types.CellType, types.FunctionType
+_LISTED, _INDEXED = (dict, list, types.CellType, types.FunctionType), (dict, list, deque, types.MappingProxyType)
 _CHEAPER = 3  # a comparison of one place takes as long as to list so many
 # A class's tp_version_tag in C, two fields after the other, has 32 bits. The flags of an array follow six fields.
 _AT, _TAGS, _ARRAYS = vars(type)["__weakrefoffset__"].__get__(type) + 16, 2**32, object.__basicsize__ + 48
@@ -51,10 +52,7 @@ class Entry(NamedTuple):
         return get(self.where, self.key)
 
     def put(self, value: Any) -> None:
-        if _has_items(self.where):
-            self.where[self.key] = value
-        else:
-            setattr(self.where, self.key, value)
+        (setitem if isinstance(self.where, _INDEXED) else setattr)(self.where, self.key, value)
 
     def holds(self, exact: bool) -> bool:
         if type(self.key) is Ask:
@@ -69,7 +67,7 @@ class Entry(NamedTuple):
         there = self.get() is value  # else it is equal
         if there and type(where) is dict:
             return ("{} not in {}", (key, where)) if value is MISSING else ("{}[{}] is {}", (where, key, value))
-        if not there or value is MISSING or _has_items(where) or isinstance(where, type):
+        if not there or value is MISSING or isinstance(where, _INDEXED) or isinstance(where, type):
             return "{}({})", (self.holds, exact)
         return f"{{}}{'()' * (type(where) is weakref.ref)}.{key} is {{}}", (where, value)
 
@@ -208,15 +206,12 @@ def _bindable(where: Any, value: Any) -> bool:
     return not isinstance(where, types.MappingProxyType | type) and holds_only_tensors(value)
 
 
-def _has_items(where: Any) -> bool:
-    return isinstance(where, dict | list | deque | types.MappingProxyType)
-
-
 def get(where: Any, key: Any) -> Any:
     """The value there, or MISSING."""
     try:
         if isinstance(where, dict | type):
             return dict.get(where, key, MISSING) if isinstance(where, dict) else vars(where).get(key, MISSING)
-        return where[key] if _has_items(where) else getattr(where() if type(where) is weakref.ref else where, key)
+        where = where() if type(where) is weakref.ref else where
+        return where[key] if isinstance(where, _INDEXED) else getattr(where, key)
     except (AttributeError, LookupError, ValueError):
         return MISSING

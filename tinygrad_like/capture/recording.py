@@ -68,7 +68,8 @@ def record(self: capture, kind: Kind, found: list[Any], args: tuple, options: di
             raise Refused(world.unknown)
         groups = {id(g) for o in tape.effects.values() if hasattr(o, "optimizer") for g in o.optimizer.param_groups}
         for entry in world.entries if world is not None else ():
-            if id(entry.where) in groups and (world.options or entry.key in world.names):  # type: ignore[union-attr]
+            named = world.options or entry.key in world.pairs.get("", ())  # type: ignore[union-attr]
+            if named and id(entry.where) in groups:
                 raise Refused(f"it reads {entry.name}, which a schedule changes in the same call; read it outside")
         whole = world is not None and self.trace.ran.keys() == known and not (what or places)
         if whole and kind.tape is not None and not tape.different:

@@ -88,6 +88,9 @@ def names_in(code: Code) -> tuple[frozenset[str], frozenset[str], frozenset[tupl
     for step in dis.get_instructions(code):
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
             variables.add(step.argval)
+        if step.opname == "LOAD_CONST":
+            constants = step.argval if isinstance(step.argval, tuple) else (step.argval,)
+            pairs.update([("", x) for x in constants if isinstance(x, str)])
         if step.opname == "IMPORT_NAME":
             modules.add(module := step.argval)
         if step.opname == "IMPORT_FROM":

@@ -271,9 +271,8 @@ class World(Guards):
     def _module(self, module: types.ModuleType, name: str) -> None:
         own = vars(module)
         attributes = self.pairs.get(name.rpartition(".")[2], {"__dict__"}) | self.trace.asked
-        if owner_of(own) == USERS:
-            self.at(module, "__class__", type(module), f"the class of {name}", follow=False)
         if owner_of(own) == USERS or "__dict__" in attributes:  # it may have another name
+            self.at(module, "__class__", type(module), f"the class of {name}", follow=False)
             attributes |= (self.names | {"__getattr__"}) & own.keys()
         for key in attributes:
             self.at(own, key, own.get(key, MISSING), f"{module.__name__}.{key}")
