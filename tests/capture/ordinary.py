@@ -7,6 +7,7 @@ functions to capture.
 from __future__ import annotations
 
 import math
+from argparse import Namespace
 from collections.abc import Callable
 from typing import Any
 
@@ -487,14 +488,14 @@ def a_trainer_whose_method_is_captured(captured):
         def __init__(self):
             self.model = nn.MLP([4, 8, 3])
             self.optimizer = optim.Adam(self.model.parameters(), lr=1e-2)
-            self.settings = {"smoothing": 0.1, "clip": 1.0}
+            self.args = Namespace(smoothing=0.1, clip=1.0)
 
         @captured
         def step(self, batch):
-            loss = F.cross_entropy(self.model(batch["x"]), batch["y"], label_smoothing=self.settings["smoothing"])
+            loss = F.cross_entropy(self.model(batch["x"]), batch["y"], label_smoothing=self.args.smoothing)
             self.optimizer.zero_grad()
             loss.backward()
-            optim.clip_grad_norm(self.model.parameters(), self.settings["clip"])
+            optim.clip_grad_norm(self.model.parameters(), self.args.clip)
             self.optimizer.step()
             return {"loss": loss.detach()}
 

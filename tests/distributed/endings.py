@@ -52,8 +52,7 @@ if what == "before" and last:
 if what == "exit outside" and last:
     sys.exit(5)
 checkpoint = folder / "run.ckpt"
-late = 2 * (what == "slow")  # seconds that rank 0 needs for its last picture
-with Log(folder / "run.csv", picture=lambda rows: time.sleep(late)) as log, eager():  # as several ranks run anyway
+with Log(folder / "run.csv", picture=lambda rows: time.sleep(2 * (what == "slow"))) as log, eager():  # as ranks run
     fit(model, loader, happen, optimizer, 6, metrics={}, log=log, checkpoint=checkpoint,
         resume=checkpoint if what == "resume" else None)
 if what == "after" and last:

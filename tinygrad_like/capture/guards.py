@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gc
 import types
-import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Set
 from ctypes import c_uint64
 from operator import setitem
 from typing import Any, NamedTuple
+from weakref import ref
 
 import numpy as np
 
@@ -69,7 +69,7 @@ class Entry(NamedTuple):
             return ("{} not in {}", (key, where)) if value is MISSING else ("{}[{}] is {}", (where, key, value))
         if not there or value is MISSING or isinstance(where, _INDEXED) or isinstance(where, type):
             return "{}({})", (self.holds, exact)
-        return f"{{}}{'()' * (type(where) is weakref.ref)}.{key} is {{}}", (where, value)
+        return f"{{}}{'()' * (type(where) is ref)}.{key} is {{}}", (where, value)
 
 
 class Guards:
@@ -211,7 +211,6 @@ def get(where: Any, key: Any) -> Any:
     try:
         if isinstance(where, dict | type):
             return dict.get(where, key, MISSING) if isinstance(where, dict) else vars(where).get(key, MISSING)
-        where = where() if type(where) is weakref.ref else where
-        return where[key] if isinstance(where, _INDEXED) else getattr(where, key)
+        return where[key] if isinstance(where, _INDEXED) else getattr(where() if type(where) is ref else where, key)
     except (AttributeError, LookupError, ValueError):
         return MISSING

@@ -66,10 +66,12 @@ def record(self: capture, kind: Kind, found: list[Any], args: tuple, options: di
             self.changed.add(what)
         elif world is not None and world.unknown:
             raise Refused(world.unknown)
-        groups = {id(g) for o in tape.effects.values() if hasattr(o, "optimizer") for g in o.optimizer.param_groups}
+        lists = [o.optimizer.param_groups for o in tape.effects.values() if hasattr(o, "optimizer")]
+        groups = {id(g) for groups in lists for g in (groups, *groups)}
         for entry in world.entries if world is not None else ():
             named = world.options or entry.key in world.pairs.get("", ())  # type: ignore[union-attr]
-            if named and id(entry.where) in groups:
+            of = entry.value.__self__ if isinstance(entry.value, type({}.get)) else entry.value  # type: ignore
+            if named and id(entry.where) in groups or id(of) in groups and "param_groups" not in entry.name:
                 raise Refused(f"it reads {entry.name}, which a schedule changes in the same call; read it outside")
         whole = world is not None and self.trace.ran.keys() == known and not (what or places)
         if whole and kind.tape is not None and not tape.different:

@@ -35,8 +35,7 @@ _READERS = frozenset("get_lr get_last_lr lr rate state_dict steps".split())  # m
 _OUTSIDE = frozenset("load load_weights read_metadata save save_weights set_default_dtype".split())
 _COMPUTED = frozenset("delattr dir getattr hasattr setattr vars".split())
 _PASSED = {name: f"{name} without a call" for name in (*_COMPUTED, "eval", "exec", "open", "print")}
-HIDING = {*_PASSED.values(), *("__dict__ __get__ __getattribute__ __getstate__ __match_args__ __reduce__ __reduce_ex__ "
-                               "attrgetter methodcaller").split()}
+HIDING = {*_PASSED.values(), *"attrgetter __dict__ __get__ __getattribute__ __getstate__ __match_args__".split()}
 SEEN = {*_IMPURE, *_COMPUTED, "__get__", "__getattribute__"} - {"replace"}  # known by their calls
 
 

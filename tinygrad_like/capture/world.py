@@ -43,7 +43,7 @@ _WRAPPERS = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperTyp
 _WRAPPED = "__func__", "__self__", "func", "args", "keywords", "fget", "fset", "function"
 _OF_TENSORS = {"_data": "the array", "requires_grad": "requires_grad", "_hooks": "the hooks", "_after": "the hooks"}
 _NUMBERS, _STATIC = (int, float), (staticmethod, classmethod)
-_OPEN = "builtins.object", "types.SimpleNamespace", "argparse.Namespace"  # hold only what a program puts into them
+_OPEN = "builtins.object types.SimpleNamespace argparse.Namespace argparse._AttributeHolder".split()  # just containers
 _BASES = "abc", "collections.abc", "contextlib", "enum", "typing"  # nor do bases from these modules hold more
 
 
