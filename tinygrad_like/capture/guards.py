@@ -67,7 +67,7 @@ class Entry(NamedTuple):
         there = self.get() is value  # else it is equal
         if there and type(where) is dict:
             return ("{} not in {}", (key, where)) if value is MISSING else ("{}[{}] is {}", (where, key, value))
-        if not there or value is MISSING or isinstance(where, _INDEXED) or isinstance(where, type):
+        if not there or value is MISSING or isinstance(where, (*_INDEXED, type)):
             return "{}({})", (self.holds, exact)
         return f"{{}}{'()' * (type(where) is ref)}.{key} is {{}}", (where, value)
 

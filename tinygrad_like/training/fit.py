@@ -60,8 +60,7 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
     rows, begun = _resumed(resume, epochs, settings, parts)
     save = partial(_save, checkpoint, parts, rows, settings)
     with _shown(log, progress, epochs, loader, rows, begun) as shown, _CtrlC() as ctrl_c:
-        stop = False  # on all ranks; one rank's `pressed` may change at any time
-        while len(rows) < epochs and not stop and not (stopper is not None and stopper.stopped):
+        while len(rows) < epochs and not (stopper is not None and stopper.stopped):
             start = time.perf_counter() - begun.get("seconds", 0.0)
             distributed.broadcast()
             begun = {"lr": optimizer.lr, **begun, "stop": ctrl_c}
@@ -76,11 +75,11 @@ def fit(model: Module, loader: Any, criterion: Callable[[Tensor, Tensor], Tensor
                 raise FloatingPointError(f"{error}{left}") from None
             rows.append(_row(numbers, len(rows) + 1, begun["lr"], time.perf_counter() - start, model, evaluate, monitor,
                              stopper, plateau, ema))
-            begun, stop = {}, bool(distributed.all_reduce(int(ctrl_c.pressed), "max"))
+            begun, stop = {}, distributed.all_reduce(int(ctrl_c.pressed), "max")  # the same on all ranks
             save()
             shown.epoch(rows[-1])
-        if stop:
-            raise KeyboardInterrupt
+            if stop:
+                raise KeyboardInterrupt
     if stopper is not None and stopper.best is not None:
         stopper.rollback()
     elif ema is not None:
