@@ -54,8 +54,7 @@ def tested(rings: list[str], every: bool, processes: int) -> bool:
         folder = without(*rings, folder=Path(name))
         share = f"{[*RINGS].index(rings[0])}/{SHARES}/2"
         chosen = [] if every else [
-            "-m", "not slow and not torch and not browser", f"--share={share}",
-            *[f"tests/{room}" for room in ENGINE]]
+            "-m", "not slow and not torch and not browser", f"--share={share}", *[f"tests/{room}" for room in ENGINE]]
         done = run(folder, "-m", "pytest", "-q", "-n", str(processes), "-p", "no:cacheprovider", *chosen, text=True,
                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     print(f"{done.stdout}-- without {', '.join(rings)}: {time.perf_counter() - start:.0f} s", flush=True)

@@ -619,8 +619,7 @@ class Program:
             return
         shape, name = self.ours.values[i].shape, c.pick(list(BLOCKS))
         j = self.some(c, lambda x: x.shape == shape)
-        self.same(f"checkpoint: {name}", BLOCKS[name], i, i if j is None else j,
-                  mode=c.pick(["checkpoint", "closed"]))
+        self.same(f"checkpoint: {name}", BLOCKS[name], i, i if j is None else j, mode=c.pick(["checkpoint", "closed"]))
 
     def hook(self, c):
         i = self.some(c, lambda x: x.requires_grad)

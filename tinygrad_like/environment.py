@@ -81,7 +81,7 @@ def locked(path: Path, part: int | None = None) -> Iterator[None]:
 def without_interrupts() -> Iterator[None]:
     """Delay Ctrl-C to the end of the block: for compiled code that calls Python, where an exception would be printed
     and lost, and for imports of compiled modules, which, half done, would crash Python at exit."""
-    import signal
+    import _signal as signal  # type: ignore[import-not-found]  # that of Python turns all into enums, which takes long
 
     before, pressed = signal.getsignal(signal.SIGINT), []  # type: ignore[var-annotated]
     if threading.current_thread() is not threading.main_thread() or not callable(before):

@@ -263,9 +263,8 @@ def state_of_an_optimizer():
     return updating(Average([w]), w)
 
 
-MAKERS = [attribute, attribute_of_a_module, buffer, dicts, items_of_a_list, shifted_list, queue, variable,
-          pair, views_of_one_array, one_in_two_places, kept_activations, new_weights, filled_once,
-          state_of_an_optimizer]
+MAKERS = [attribute, attribute_of_a_module, buffer, dicts, items_of_a_list, shifted_list, queue, variable, pair,
+          views_of_one_array, one_in_two_places, kept_activations, new_weights, filled_once, state_of_an_optimizer]
 
 
 def trained(make, wrap, steps=9):

@@ -135,9 +135,8 @@ def made():
 
 @program
 def triplet():
-    net = nn.Sequential(nn.Conv2d(1, 16, 5), nn.PReLU(), nn.MaxPool2d(2),
-                        nn.Conv2d(16, 32, 5), nn.PReLU(), nn.MaxPool2d(2), nn.Flatten(),
-                        nn.Linear(512, 64), nn.PReLU(), nn.Linear(64, 16))
+    net = nn.Sequential(nn.Conv2d(1, 16, 5), nn.PReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 5), nn.PReLU(),
+                        nn.MaxPool2d(2), nn.Flatten(), nn.Linear(512, 64), nn.PReLU(), nn.Linear(64, 16))
     opt = optim.Adam(net.parameters(), lr=1e-3)
     def step(x, y):
         e = F.normalize(net(x), dim=1)

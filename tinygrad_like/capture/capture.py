@@ -60,6 +60,7 @@ class Kind:
     fused: Program | None = None  # a program that rounds differently, while one without that is audited
     make: Callable[[bool], Program] | None = None  # until an audit has shown that the tape is complete
     tries, replays, stopped = 0, 0, False
+    ticks = 0  # of the clock in a call; 0 if the next audit must listen to it with a tape
     wrote = False  # whether its last recording wrote to an input
     first = True  # whether its tape was recorded before it was known what the call reads
 

@@ -98,10 +98,7 @@ def _filled(step: Step, kernels: bool) -> list[tuple[np.ndarray, Any]]:
 
 def joined(steps: Sequence[Step], pinned: set[int], kernels: bool) -> list[Step]:
     """The steps, with loops over the same places fused if one reads data that the other writes or reads. What memory
-    that is not pinned gets, and no step reads, is left out.
-
-    kernels: whether kernels may replace NumPy, see `_filled`.
-    """
+    that is not pinned gets, and no step reads, is left out. kernels: whether these may replace NumPy, see `_filled`."""
     readers = defaultdict[int, set[int]](set)
     for i, step in enumerate(steps):
         for key in step.uses()[0]:

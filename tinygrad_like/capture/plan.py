@@ -30,10 +30,8 @@ BYTE = np.dtype(np.uint8)
 
 
 def shown(x: np.ndarray, target: np.ndarray, source: int) -> np.ndarray:
-    """The view of target, an array of bytes, that corresponds to x, a view of the bytes at the address `source`.
-
-    Raises ValueError if there is none.
-    """
+    """The view of target, an array of bytes, that corresponds to x, a view of the bytes at the address `source`. Raises
+    ValueError if there is none."""
     return np.ndarray(x.shape, x.dtype, target, address(x) - source, x.strides)
 
 
@@ -86,8 +84,9 @@ def placed(steps: Sequence[Step], pinned: set[int], kept: dict[int, bool],
     offsets, count = _offsets(blocks)
     arena = pages(count + LINE)
     start = -address(arena) % LINE
+    data = arena.data  # once, since NumPy takes long to make it
     # Where memory lies from now on, as memory of its own, and the address before of its first byte.
-    place = {key: (np.frombuffer(arena.data[(at := start + offsets[key] + first % LINE):at + size], BYTE), first)
+    place = {key: (np.frombuffer(data[(at := start + offsets[key] + first % LINE):at + size], BYTE), first)
              for key, (_, _, first, size) in blocks.items()}
 
     def moved(x: np.ndarray) -> np.ndarray:

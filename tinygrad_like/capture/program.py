@@ -24,7 +24,7 @@ from .fuse import joined, lowered
 from .guards import Guards
 from .instructions import Refused, Step
 from .plan import in_bytes, placed, shown
-from .pytree import alive, rebuilt, tensors_in
+from .pytree import alive, plain_in, rebuilt, tensors_in
 from .recorder import MADE, UNKNOWN, Tape
 from .snapshots import ROUNDED, SAME, Saved, apart
 
@@ -76,6 +76,7 @@ class Program:
         self.blocks = Counter([id(memory(t._data)) for t in {id(t): t for t in tensors_in(result)}.values()])
         self.instead: dict[int, Any] = {}  # Tensors of the result, and memory of several, by what they stand for
         self.result = rebuilt(result, self._standin)
+        self.plain, self.ends = plain_in(self.result), tensors_in(self.result)
         del self.instead, self.blocks
         self._plan_gradients(input_of, {id(t) for t in outside})
         self.arrays = [self.grads[j][1]._data for j in self.owned]
@@ -286,10 +287,10 @@ class Program:
         return Saved([*[m for key, m in self.tape.state.items() if key not in others], *copied], self.tape.counted())
 
     @without_interrupts()  # between the two states there is neither
-    def differs(self, before: Saved, result: Any, given: Sequence[Any]) -> str:
-        """Replay the call that Python has just run, from the state before it. Returns the first difference, or nothing;
-        ROUNDING if steps were fused and no number differs by more, or if an error stopped it early. Keeps the state
-        that Python has left."""
+    def differs(self, before: Saved, result: Any, given: Sequence[Any], wrong: str) -> str:
+        """Replay the call that Python has just run, from the state before it. Returns the first difference, `wrong` if
+        known, or nothing; ROUNDING if steps were fused and no number differs by more, or if an error stopped it early.
+        Keeps the state that Python has left."""
         self._keep_gradients()
         # Gradients that the next call does not read: Python's may lie in memory of the program, too.
         shared = [j for j in self.owned if self.grads[j][3] is None and id(self.grads[j][0]) not in self.added]
@@ -303,15 +304,16 @@ class Program:
         give_back(self.arena.nbytes)  # memory that Python has freed makes room for the program
         in_bytes(self.arena)[...] = 255  # NaN, and -1
         before.restore()
-        wrong, stopped = "", False
+        stopped = False
         try:
             self.replay(given)
         except Exception as error:
-            wrong, stopped = str(error) or repr(error), not isinstance(error, Refused) and self._done() < self.risky
+            wrong = wrong or str(error) or repr(error)
+            stopped = not isinstance(error, Refused) and self._done() < self.risky
         wrong = wrong or after.other_number()
         mine = [*before.arrays[:count - len(self.changed)], *[self.inputs[k] for k in self.changed], *moved]
         found = after.compared(mine)
-        ends = zip(tensors_in(self.result), tensors_in(result), strict=True)
+        ends = zip(self.ends, tensors_in(result), strict=False)
         pairs: list[Any] = [("result", a._data, b) for a, b in ends if self.standins[id(a)][0] == "made"]
         pairs += [("gradient", grad._data, (leaf if k is None else given[k]).grad)
                   for j, (leaf, grad, i, k) in enumerate(self.grads)

@@ -45,9 +45,7 @@ def gone(key: Any) -> bool:
 
 def structure(value: Any, found: list) -> Any:
     """The parts of a value, for comparison. Those that are Tensors, tuples, lists and the like are added to `found`.
-
-    Raises Refused for an array in place of a Tensor, and for a Tensor that is more than its numbers.
-    """
+    Raises Refused for an array in place of a Tensor, and for a Tensor that is more than its numbers."""
     kind = type(value)
     if isinstance(value, Tensor):
         found.append(value)
@@ -129,14 +127,12 @@ def rebuilt(value: Any, replace: Callable[[Tensor], Any]) -> Any:
 
 def tensors_in(value: Any) -> list[Tensor]:
     """The Tensors in a value that `parts_of` can take apart, and in keys."""
-    if isinstance(value, Tensor):
-        return [value]
-    return [t for pair in parts_of(value) or () for part in pair for t in tensors_in(part)]
+    return tensors_of(parts_within(value))
 
 
 def parts_within(value: Any) -> list[Any]:
     """A value, its parts, and theirs."""
-    return [value, *[v for name, part in parts_of(value) or () for v in (name, *parts_within(part))]]
+    return [value, *[v for pair in parts_of(value) or () for part in pair for v in parts_within(part)]]
 
 
 def plain_in(value: Any) -> list[Any]:

@@ -7,9 +7,6 @@ While a tape is open, every op that is called on Tensors is recorded as one of t
     Python      anything else: the forward is called again, and its result copied to the same place
 
 VJP rules run on Tensors meanwhile, as they do for the graph of a gradient, so a rule is recorded as the ops it calls.
-A tape knows memory from before the call, and memory that one of its steps has written. So a step reads the same data
-when the tape is replayed as when it was recorded: by induction every step has the result that eager code would compute,
-as long as Python would take the same path again, which `guards.py` checks.
 """
 
 from __future__ import annotations
@@ -53,7 +50,7 @@ class Origins:
 
     def __init__(self) -> None:
         self.table: dict[int, Origin] = {}  # by the id of the memory
-        self.pages, self.left = mmap.mmap(-1, 1), 0
+        self.left = 0  # bytes of `pages`
 
     def get(self, m: np.ndarray) -> Origin | None:
         found = self.table.get(id(m))  # or that of memory which is gone
@@ -158,11 +155,8 @@ class Tape(Listener):
 
     def unit(self, name: str, function: Callable, arguments: Sequence, options: dict | None = None,
              changes: Sequence[np.ndarray] | None = None, by_kernels: bool = False) -> Any:
-        """Record function(*arguments, **options), which returns an array, several arrays, or None.
-
-        changes: what an effect writes to; it runs again in each replay. by_kernels: return NotImplemented unless
-        kernels compute an array.
-        """
+        """Record function(*arguments, **options), which returns an array, several arrays, or None. changes: what an
+        effect writes to; it runs again in each replay. by_kernels: NotImplemented unless kernels compute an array."""
         options, new = options or {}, changes is None
         given = arrays_in([*arguments, *options.values()])
         if self.inside or new and not given and name != "filled":  # within an op, or a constant

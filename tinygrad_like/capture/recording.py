@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.graph import setting
+from ..core.graph import setting, tick
 from ..core.tensor import Tensor
 from ..dtypes import memory
 from .instructions import Refused
@@ -122,41 +122,43 @@ def _make(self: capture, kind: Kind, tape: Tape, result: Any, inputs: list[Tenso
 
 
 def audit(self: capture, kind: Kind, inputs: list[Tensor], args: tuple, options: dict) -> Any:
-    """Call the function, and compare what it does with the tape, or what comes of it with a replay. Python's result
-    stands; a program that would do something else goes.
-
-    A new program is compared in both ways; if a fused one rounds differently, the next audit takes one that must have
-    Python's bits, so that the tape is complete. Later audits take either way by turns, of large programs the tape.
-    """
+    """Call the function, and compare what it does with the tape, and what comes of it with a replay. Python's result
+    stands; a program that would do something else goes. Once proven, small ones are only replayed, in less time than a
+    tape takes; one listens to the next call if the clock ticked more or less often. Large ones are compared by tape."""
     world, program = kind.world, kind.program
     assert world is not None and program is not None
     tape = program.tape
-    alone = kind.make is None and program.small and not kind.replays.bit_length() % 2  # without a tape
+    alone, start = kind.make is None and program.small and kind.ticks > 0, tick()  # alone: without a tape
     before = program.before(given := program.given(inputs)) if alone or kind.make is not None else None
-    with _apart(kind, inputs) as arrays, setting("eager", alone), nullcontext(Tape()) if alone else Tape(
+    with setting("eager", alone), _apart(kind, [] if alone else inputs) as arrays, nullcontext() if alone else Tape(
             arrays, tape, [*world.tensors, *inputs], [program.make_room]) as now:
         try:
             result = self.function(*args, **options)
         except Exception as error:
             *_, (frame, _) = walk_tb(error.__traceback__)
-            if not (now.failed or alone and (error.__context__ or owner_of(
-                    frame.f_globals, frame.f_code.co_filename) != USERS)):  # else a replay stops there, too
+            if not (now.failed if now else error.__context__ or owner_of(
+                    frame.f_globals, frame.f_code.co_filename) != USERS):  # else a replay stops there, too
                 self.give_up(f"replays would not have raised the {type(error).__name__}", kind)
             raise
-        now.end_with(tensors_in(result))
+        ticks = tick() - start
+        if now:
+            now.end_with(tensors_in(result))
     program.audited = before is None
-    if now.failed:  # such an error stops a replay, so that Python runs the call
+    if now and now.failed:  # such an error stops a replay, so that Python runs the call
         return result
-    left, returned = world.left, (result, [place.get() for place in world.bound])
+    if alone and ticks != kind.ticks:
+        kind.replays, ticks = 2 * kind.replays - 1, 0  # the next call has a tape
+    kind.ticks = ticks
+    left, returned, different = world.left, (result, [place.get() for place in world.bound]), now and now.different
     wrong, _ = world.changed({id(d) for d in tape.counted()})
-    if [x for _, x in left] != [x for _, x in world.left] or plain_in(returned) != plain_in(program.result):
+    if [x for _, x in left] != [x for _, x in world.left] or plain_in(returned) != program.plain:
         wrong = wrong or "what it returns, or a flag that it sets"
-    elif not (wrong or now.different) and before is not None:
-        wrong = program.differs(before, returned, given)
-    if now.different or wrong and wrong != ROUNDING and not (kind.make and program.fuse):
+    if before is not None and not different:
+        wrong = program.differs(before, returned, given, wrong)
+    if different or wrong and wrong != ROUNDING and not (kind.make and program.fuse):
         self.give_up(f"replayed, it gives other numbers, first in {wrong}; what made them is not on the tape, such as "
                      "NumPy on a Tensor's data, or an option that it sets" if wrong else
-                     f"replays missed a change: {now.different}", kind)
+                     f"replays missed a change: {different}", kind)
     elif kind.make is not None and not wrong:
         kind.program, kind.fused, kind.make = kind.fused or program, None, None
         tape.release()

@@ -127,7 +127,8 @@ def _of_user(x: Any) -> bool:
         return type(x) is not Tensor
     parts: Any = x if type(x) is tuple else ()
     if isinstance(x, Op):
-        parts = (getattr(x, "definition", x.forward), *[rule for rule, _ in x.rules.values()], *(x.joint or ())[:1])
+        parts = () if x.ours else (
+            getattr(x, "definition", x.forward), *[rule for rule, _ in x.rules.values()], *(x.joint or ())[:1])
     elif isinstance(x, FunctionType):
         own = owner_of(x.__globals__, x.__code__.co_filename) != USERS
         return not own or x.__closure__ is not None and any([_of_user(cell.cell_contents) for cell in x.__closure__])

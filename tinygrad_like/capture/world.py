@@ -48,10 +48,8 @@ _BASES = "abc", "collections.abc", "contextlib", "enum", "typing"  # nor do base
 
 
 class World(Guards):
-    """Everything that the code that ran may read: entries to compare, and all Tensors.
-
-    parts: the parts of the arguments. before: knows which gradients existed before the call.
-    """
+    """Everything that the code that ran may read: entries to compare, and all Tensors. parts: the parts of the
+    arguments. before: knows which gradients existed before the call."""
 
     def __init__(self, of: capture, parts: Sequence[Any], effects: Set[int] = frozenset(), before: World | None = None):
         super().__init__()
@@ -99,8 +97,7 @@ class World(Guards):
 
     def follow(self, value: Any, name: str) -> None:
         kind = type(value)
-        if id(value) in self.seen or kind in PLAIN or isinstance(value, _UNCHANGING) or (
-                isinstance(value, Op) and value.ours):  # it gets code when it is needed
+        if kind in PLAIN or id(value) in self.seen:
             return
         self.seen[id(value)] = value
         if isinstance(value, Tensor):
@@ -123,7 +120,7 @@ class World(Guards):
                 self._attributes(value, name)
         elif kind is np.ndarray:
             self._array(value, name)
-        else:
+        elif not (isinstance(value, _UNCHANGING) or isinstance(value, Op) and value.ours):  # it gets code when needed
             self._object(value, name)
 
     def _held(self, of: Any) -> Any:
