@@ -36,6 +36,8 @@ from .plan import BYTE, LINE, repointed, shown
 UNKNOWN, INPUT, LASTING, MADE, FLAG, GRADIENT = range(6)
 _PAGES = 2**26  # bytes of pages that are mapped at once
 _MOST = 2**20  # bytes that Python may look at
+_HANDLERS = {"looked at": "hold", "varies": "end", "failed": "fail", "gradient": "note_gradients",
+             "new gradient": "note_leaves"}
 
 
 class Origin(NamedTuple):
@@ -346,8 +348,7 @@ class Tape(Listener):
             self.end(what, remedy)
 
     def tell(self, event: str, *about: Any) -> Any:
-        return getattr(self, {"looked at": "hold", "varies": "end", "failed": "fail", "gradient": "note_gradients",
-                              "new gradient": "note_leaves"}[event])(*about)
+        return getattr(self, _HANDLERS[event])(*about)
 
     def end(self, what: str, remedy: str) -> None:
         """Note that no program can repeat the function; from now on it runs without capture."""

@@ -30,7 +30,7 @@ _IMPURE = frozenset("__import__ __subclasses__ asdict astuple breakpoint catch_w
                     "exec fromfile geterr globals hash id import_module input mro open print reload replace seterr "
                     "seterrcall simplefilter tofile warn warn_explicit".split())
 _OTHER = tuple("random _core.arrayprint _core.memmap lib._datasource lib._format lib._npyio".split())  # of NumPy
-_LAYERS = _NN, _OPTIM = os.path.join(_ROOT, "nn", ""), os.path.join(_ROOT, "optim", "")
+_NN, _OPTIM = [os.path.join(_ROOT, name, "") for name in ("nn", "optim")]
 _READERS = frozenset("get_lr get_last_lr lr rate state_dict steps".split())  # methods of weak references and the like
 _OUTSIDE = frozenset("load load_weights read_metadata save save_weights set_default_dtype".split())
 _COMPUTED = frozenset("delattr dir getattr hasattr setattr vars".split())
@@ -117,7 +117,7 @@ def _asked(code: Code, offset: int) -> str | None:
     steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL")]
     at = next((i for i, step in enumerate(steps) if step.offset >= offset), 0)
     name = steps[at - 2] if steps[at].arg == 3 and steps[at - 1].opname.startswith("LOAD_") else steps[at - 1]
-    jumps = [s for s in dis.get_instructions(code) if s.is_jump_target and name.offset < s.offset <= offset]  # of `or`
+    jumps = [s for s in steps if s.is_jump_target and name.offset < s.offset <= offset]  # of `or`
     return name.argval if name.opname == "LOAD_CONST" and not jumps and isinstance(name.argval, str) else None
 
 
@@ -204,7 +204,7 @@ class Trace:
                     self._note(f"it calls {code.co_qualname}, which reads or sets what no program knows", back)
             elif not pure(frame.f_globals.get("__name__")) or not _IMPURE.isdisjoint(code.co_qualname.split(".")):
                 self._note(f"it calls {frame.f_globals.get('__name__')}.{code.co_qualname}", back)
-        elif owner == OURS and code.co_filename.startswith(_LAYERS):
+        elif owner == OURS and code.co_filename.startswith((_NN, _OPTIM)):
             self.own[code] = frame.f_globals
 
     def _called(self, frame: FrameType, function: Any) -> None:
