@@ -95,8 +95,7 @@ def digests(case) -> dict[str, str]:
 def results():
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     code = ("import json, tests.kernels.test_reproducible as t; t.threads.grain.value = 1; "
-            "found = {case: t.digests(case) for case in t.CASES}; "
-            "print(json.dumps([found, [*t.used()]]))")
+            "found = {case: t.digests(case) for case in t.CASES}; print(json.dumps([found, [*t.used()]]))")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=900,
                           env={**os.environ, "PYTHONPATH": path, "NUMBA_NUM_THREADS": "3"})
     assert done.returncode == 0, done.stderr

@@ -114,10 +114,11 @@ def names_in(code: Code) -> tuple[frozenset[str], frozenset[str], frozenset[tupl
 @lru_cache(None)
 def _asked(code: Code, offset: int) -> str | None:
     """The constant name in a call getattr(x, "name"), or with a default after it."""
-    steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL")]
+    found = [*dis.get_instructions(code)]
+    steps = [step for step in found if step.opname not in ("CACHE", "PRECALL")]
     at = next((i for i, step in enumerate(steps) if step.offset >= offset), 0)
     name = steps[at - 2] if steps[at].arg == 3 and steps[at - 1].opname.startswith("LOAD_") else steps[at - 1]
-    jumps = [s for s in steps if s.is_jump_target and name.offset < s.offset <= offset]  # of `or`
+    jumps = [s for s in found if s.is_jump_target and name.offset < s.offset <= offset]  # of `or`, maybe to PRECALL
     return name.argval if name.opname == "LOAD_CONST" and not jumps and isinstance(name.argval, str) else None
 
 
@@ -206,6 +207,9 @@ class Trace:
                 self._note(f"it calls {frame.f_globals.get('__name__')}.{code.co_qualname}", back)
         elif owner == OURS and code.co_filename.startswith((_NN, _OPTIM)):
             self.own[code] = frame.f_globals
+        elif owner == PYTHON and back is not None and pure(back.f_globals.get("__name__")) and not pure(
+                frame.f_globals.get("__name__")):  # as ExitStack calls what it is given
+            self._note(f"it calls {frame.f_globals.get('__name__')}.{code.co_qualname}", back)
 
     def _called(self, frame: FrameType, function: Any) -> None:
         name, of = function.__name__, getattr(function, "__self__", None)
