@@ -208,7 +208,7 @@ class Trace:
         elif owner == OURS and code.co_filename.startswith((_NN, _OPTIM)):
             self.own[code] = frame.f_globals
         elif owner == PYTHON and back is not None and pure(back.f_globals.get("__name__")) and not pure(
-                frame.f_globals.get("__name__")):  # as ExitStack calls what it is given
+                frame.f_globals.get("__name__")):  # as an ExitStack may
             self._note(f"it calls {frame.f_globals.get('__name__')}.{code.co_qualname}", back)
 
     def _called(self, frame: FrameType, function: Any) -> None:
