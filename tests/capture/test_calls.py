@@ -478,3 +478,7 @@ def test_callbacks_of_the_garbage_collector_are_no_part_of_a_step():
         gc.set_threshold(*threshold)
         gc.callbacks[:] = before
     assert step.programs
+
+
+def test_an_empty_batch_is_captured():
+    assert [(f := capture(lambda x: x * 2))(Tensor.zeros(0, 3)).shape, f(Tensor.zeros(0, 3)).shape] == [(0, 3)] * 2

@@ -20,8 +20,7 @@ def _float64():
 def test_tensors_made_without_a_dtype_have_the_default():
     made = [Tensor(1.5), Tensor([0.1, 0.2]), tg.tensor([1.0]), tg.as_tensor([0.5]), tg.zeros(2), tg.ones(2, 2),
             tg.eye(2), tg.full((2,), 0.1), tg.empty(2), Tensor(2, 3), tg.rand(3), tg.rand(300), tg.randn(3),
-            tg.randn(300), tg.arange(0.0, 1.0, 0.1), tg.linspace(0, 1, 3), tg.Tensor.uniform(2),
-            tg.normal(0.0, 1.0, (2,))]
+            tg.randn(300), tg.arange(0.0, 1.0, 0.1), tg.linspace(0, 1, 3), Tensor.uniform(2), tg.normal(0.0, 1.0, (2,))]
     assert {t.dtype for t in made} == {np.dtype(np.float64)} == {tg.get_default_dtype()}
     assert Tensor([0.1]).item() == 0.1  # not rounded in between
     assert "dtype" not in repr(Tensor([0.5])) and "dtype=float32" in repr(Tensor([0.5], dtype="float32"))

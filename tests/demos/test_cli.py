@@ -139,10 +139,9 @@ for demo in demos:
 
 def test_without_the_extras_help_works_and_demos_say_what_is_missing(tmp_path):
     rest = [demo for demo in DEMOS if demo != "predict"]  # it wants images
-    helps, missing = (
-        subprocess.run([sys.executable, "-c", NO_EXTRAS, options, ROOT / "demos", *demos], env=ENV, cwd=tmp_path,
-                       capture_output=True, text=True, check=True).stdout
-        for options, demos in (("--help", DEMOS), ("", rest)))
+    helps, missing = (subprocess.run(
+        [sys.executable, "-c", NO_EXTRAS, options, ROOT / "demos", *demos], env=ENV, cwd=tmp_path, capture_output=True,
+        text=True, check=True).stdout for options, demos in (("--help", DEMOS), ("", rest)))
     assert helps.count("usage: python -m demos.") == len(DEMOS) == helps.count("ended with 0\n")
     lines = [f"ended with error: python -m demos.{demo} needs matplotlib, pillow, tqdm: pip install '.[pictures]'"
              for demo in rest]

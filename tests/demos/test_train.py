@@ -87,8 +87,7 @@ def test_training_reads_idx_files(tmp_path):
         (tmp_path / f"{part}-images-idx3-ubyte").write_bytes(header + images.tobytes())
         (tmp_path / f"{part}-labels-idx1-ubyte").write_bytes(struct.pack(">4BI", 0, 0, 8, 1, n) + labels.tobytes())
     (result,) = train.main(["--model", "mlp", "--data", "fashion", "--data-dir", str(tmp_path), "--width", "64",
-                            "--epochs", "15", "--batch-size", "20", "--schedule", "constant",
-                            "--out", str(tmp_path / "runs")])
+                            "--epochs=15", "--batch-size=20", "--schedule=constant", "--out", str(tmp_path / "runs")])
     assert result.accuracy == 1.0
     assert (tmp_path / "runs" / "mlp_fashion.png").read_bytes().startswith(PNG)
 

@@ -261,8 +261,7 @@ def cross_entropy():
     labels = labels.astype(pick(np.int64, np.int32))
 
     def run(guard, x, w):
-        return differentiated(lambda x: loss(x, index(guard, labels), Tensor.from_numpy(w), **options))(
-            guard, x)
+        return differentiated(lambda x: loss(x, index(guard, labels), Tensor.from_numpy(w), **options))(guard, x)
 
     if rng.random() < 0.3:
         del options["label_smoothing"]

@@ -153,8 +153,7 @@ def test_modules_are_groups_with_views(tmp_path):
 def test_every_node_is_in_some_view(tmp_path):
     for model, loss in examples().values():
         told = data(explore(loss, tmp_path / "g.html", model))
-        seen = {number for v in told["views"] for kind, number, *_ in v["boxes"]
-                if kind in ("op", "leaf", "data")}
+        seen = {number for v in told["views"] for kind, number, *_ in v["boxes"] if kind in ("op", "leaf", "data")}
         assert seen == set(range(len(told["nodes"])))
         for v in told["views"]:
             assert v["parent"] < told["views"].index(v)

@@ -217,10 +217,9 @@ def test_square_brackets_and_take_flat_count_from_the_end():
 
 @pytest.mark.parametrize("case", ["gather", "slices", "scatter_add", "index_select"])
 def test_a_captured_function_checks_each_index(case):
-    at = {"gather": lambda i: X.gather(0, i.reshape(1, 3)),
+    at = {"gather": lambda i: X.gather(0, i.reshape(1, 3)), "index_select": lambda i: X.index_select(0, i),
           "slices": lambda i: X.gather(0, i.reshape(3, 1).expand(3, 3)),
-          "scatter_add": lambda i: X.scatter_add(0, i.reshape(1, 3), Tensor.ones(1, 3)),
-          "index_select": lambda i: X.index_select(0, i)}[case]
+          "scatter_add": lambda i: X.scatter_add(0, i.reshape(1, 3), Tensor.ones(1, 3))}[case]
     f = capture(lambda i: at(i) * 2)
     for numbers in ([0, 1, 2], [2, 1, 0], [1, 0, 2], [0, 2, 1]):
         assert f(Tensor(numbers)).tolist() == (at(Tensor(numbers)) * 2).tolist()

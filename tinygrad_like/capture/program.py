@@ -26,7 +26,7 @@ from .instructions import Refused, Step
 from .plan import in_bytes, placed, shown
 from .pytree import alive, plain_in, rebuilt, tensors_in
 from .recorder import MADE, UNKNOWN, Tape
-from .snapshots import ROUNDED, SAME, Saved, apart
+from .snapshots import OTHER, ROUNDED, SAME, Saved, apart
 
 ROUNDING = "the last bits"
 _SAFE = _DRAW, _NUMBERS = "draw", "numbers of an optimizer"  # steps in Python that raise no error
@@ -288,12 +288,12 @@ class Program:
 
     @without_interrupts()  # between the two states there is neither
     def differs(self, before: Saved, result: Any, given: Sequence[Any], wrong: str) -> str:
-        """Replay the call that Python has just run, from the state before it. Returns the first difference, `wrong` if
-        known, or nothing; ROUNDING if steps were fused and no number differs by more, or if an error stopped it early.
-        Keeps the state that Python has left."""
+        """Replay the call that Python has just run, from the state before it, and keep Python's. Returns the first
+        difference, `wrong` if known, or ""; ROUNDING if fused steps explain it, or if an error stopped the replay."""
         self._keep_gradients()
         # Gradients that the next call does not read: Python's may lie in memory of the program, too.
-        shared = [j for j in self.owned if self.grads[j][3] is None and id(self.grads[j][0]) not in self.added]
+        shared = [j for j in self.owned if self.grads[j][3] is None and (leaf := self.grads[j][0])._grad is not None
+                  and id(leaf) not in self.added]
         moving: list[Any] = [self.grads[j][0]._grad for j in shared]
         count = len(before.arrays)
         after = Saved([*before.arrays, *[t._data for t in moving]], [holder for holder, _ in before.numbers])
@@ -318,7 +318,7 @@ class Program:
         pairs += [("gradient", grad._data, (leaf if k is None else given[k]).grad)
                   for j, (leaf, grad, i, k) in enumerate(self.grads)
                   if grad is not None and i is None and j not in shared]
-        found += [(apart(x, t._data), f"a {what} of shape {x.shape}") for what, x, t in pairs]
+        found += [(OTHER if t is None else apart(x, t._data), f"a {what} of shape {x.shape}") for what, x, t in pairs]
         wrong = wrong or next((what for how, what in found if how > (ROUNDED if self.fuse else SAME)), "")
         return ROUNDING if stopped or not wrong and any([how > SAME for how, _ in found]) else wrong
 

@@ -52,7 +52,7 @@ class Origins:
 
     def __init__(self) -> None:
         self.table: dict[int, Origin] = {}  # by the id of the memory
-        self.left = 0  # bytes of `pages`
+        self.left = -1  # bytes of `pages`, once there are any
 
     def get(self, m: np.ndarray) -> Origin | None:
         found = self.table.get(id(m))  # or that of memory which is gone

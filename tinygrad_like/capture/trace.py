@@ -207,8 +207,8 @@ class Trace:
                 self._note(f"it calls {frame.f_globals.get('__name__')}.{code.co_qualname}", back)
         elif owner == OURS and code.co_filename.startswith((_NN, _OPTIM)):
             self.own[code] = frame.f_globals
-        elif owner == PYTHON and back is not None and pure(back.f_globals.get("__name__")) and not pure(
-                frame.f_globals.get("__name__")):  # as an ExitStack may
+        elif owner == PYTHON and back is not None and back.f_globals.get("__name__") == "contextlib" and not pure(
+                frame.f_globals.get("__name__")):  # a callback of an ExitStack
             self._note(f"it calls {frame.f_globals.get('__name__')}.{code.co_qualname}", back)
 
     def _called(self, frame: FrameType, function: Any) -> None:

@@ -176,9 +176,9 @@ def test_the_parts_of_a_cnn_can_be_chosen():
     assert [type(m).__name__ for m in model] == ["Conv2d", "GELU", "Dropout2d", "Conv2d", "GELU", "AdaptiveAvgPool2d",
                                                  "Flatten", "Linear"]
     assert model[0].bias is not None and CNN([1], (4,))[0].bias is None
+    models = CNN([2, 2], (8, 16), 5), nn.ResNet(nn.BasicBlock, [1, 1], (8, 16), 5, stem="small")
     plain, residual = ([m.weight.shape for name, m in model.named_modules() if isinstance(m, nn.Conv2d)
-                        and "down" not in name] for model in (
-        CNN([2, 2], (8, 16), 5), nn.ResNet(nn.BasicBlock, [1, 1], (8, 16), 5, stem="small")))
+                        and "down" not in name] for model in models)
     assert plain[1:] == residual[2:]  # a ResNet without skips
     assert CNN([2, 2], (8, 16), 5)[:-3](Tensor.randn(2, 3, 32, 32)).shape == (2, 16, 16, 16)
     conv = CNN([2, 1], (32, 64))[-6]
