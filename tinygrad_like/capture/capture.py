@@ -184,7 +184,8 @@ class capture:
             return next(filter(None, [kind.why() for kind in reversed(kinds)]), "shapes, dtypes or other arguments are "
                         "different in each call; pass changing numbers as Tensors")
         self.places |= {(id(p.where), p.key): p for kind in kinds if kind.world and (p := kind.world.moved)}
-        kinds[:] = [kind for kind in kinds if kind.world is None or not kind.world.replaced()]
+        for old in self.kinds.values():  # those of other keys may come again, unless nothing is captured of them
+            old[:] = [k for k in old if not (old is kinds or k.stopped) or k.world is None or not k.world.replaced()]
         return ""
 
     def give_up(self, why: str, kind: Kind | None = None) -> None:

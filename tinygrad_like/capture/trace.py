@@ -114,11 +114,10 @@ def names_in(code: Code) -> tuple[frozenset[str], frozenset[str], frozenset[tupl
 @lru_cache(None)
 def _asked(code: Code, offset: int) -> str | None:
     """The constant name in a call getattr(x, "name"), or with a default after it."""
-    found = [*dis.get_instructions(code)]
-    steps = [step for step in found if step.opname not in ("CACHE", "PRECALL")]
+    steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL")]
     at = next((i for i, step in enumerate(steps) if step.offset >= offset), 0)
     name = steps[at - 2] if steps[at].arg == 3 and steps[at - 1].opname.startswith("LOAD_") else steps[at - 1]
-    jumps = [s for s in found if s.is_jump_target and name.offset < s.offset <= offset]  # of `or`, maybe to PRECALL
+    jumps = [s for s in dis.get_instructions(code) if s.is_jump_target and name.offset < s.offset <= offset]  # of `or`
     return name.argval if name.opname == "LOAD_CONST" and not jumps and isinstance(name.argval, str) else None
 
 
