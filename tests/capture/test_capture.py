@@ -10,7 +10,6 @@ import warnings
 import weakref
 from contextlib import nullcontext
 from functools import partial
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -342,19 +341,19 @@ def test_a_program_is_audited_even_if_its_first_audits_raise():
 
 @pytest.mark.parametrize("said", ["replays would not have raised the KeyError", "replays missed a change"])
 def test_a_program_goes_if_an_audit_finds_what_no_guard_sees(said):
-    a, b = [SimpleNamespace(v=SimpleNamespace(n=0)) for _ in range(2)]
-    other, raises = Tensor([0.0]), "KeyError" in said
+    a, other, raises = type("A", (), {})(), Tensor([0.0]), "KeyError" in said
 
     @capture
     def f(x):
-        if a != b and not raises:
+        changed = [*map("{.n}".format, [a])] != ["0"]
+        if changed and not raises:
             other.add_(1)  # no number of the program tells, but the clock ticks, so that the next call has a tape
-        elif a != b:
+        elif changed:
             raise KeyError("mine")
         return x * 2
 
     for i in range(9):
-        a.v.n = max(i - 5, 0)
+        a.n = max(i - 5, 0)
         f(Tensor([1.0]))
     for context in [pytest.warns(UserWarning, match=said), nullcontext()][::1 if raises else -1]:
         with context, pytest.raises(KeyError) if raises else nullcontext():

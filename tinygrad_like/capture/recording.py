@@ -58,13 +58,12 @@ def record(self: capture, kind: Kind, found: list[Any], args: tuple, options: di
             raise Refused(why)
         what, places = world.changed(effects, tape.state) if world is not None else ("", [])
         self.places |= {(id(place.where), place.key): place for place in places}
-        if what in self.changed:
+        if what in self.changed or what and kind.tries > _TRIES:  # as each last entry of a list
             self.give_up(f"{what} is changed by the function itself; make it a Tensor, or change it outside and pass "
                          "it")
             return result
-        if what:
-            self.changed.add(what)
-        elif world is not None and world.unknown:
+        self.changed |= {what} - {""}
+        if not what and world is not None and world.unknown:
             raise Refused(world.unknown)
         lists = [o.optimizer.param_groups for o in tape.effects.values() if hasattr(o, "optimizer")]
         groups = {id(g) for groups in lists for g in (groups, *groups)}

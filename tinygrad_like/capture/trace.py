@@ -28,14 +28,15 @@ _PURE = frozenset("_abc _collections _collections_abc _functools _operator _py_a
                   "numbers operator re string types typing warnings".split())  # their functions read only arguments
 _IMPURE = frozenset("__import__ __subclasses__ asdict astuple breakpoint catch_warnings compile dump errstate eval "
                     "exec fromfile geterr globals hash id import_module input mro open print reload replace seterr "
-                    "seterrcall simplefilter tofile warn warn_explicit".split())
+                    "seterrcall simplefilter tofile warn warn_explicit Formatter get_type_hints".split())
 _OTHER = tuple("random _core.arrayprint _core.memmap lib._datasource lib._format lib._npyio".split())  # of NumPy
 _NN, _OPTIM = [os.path.join(_ROOT, name, "") for name in ("nn", "optim")]
 _READERS = frozenset("get_lr get_last_lr lr rate state_dict steps".split())  # methods of weak references and the like
 _OUTSIDE = frozenset("load load_weights read_metadata save save_weights set_default_dtype".split())
 _COMPUTED = frozenset("delattr dir getattr hasattr setattr vars".split())
 _PASSED = {name: f"{name} without a call" for name in (*_COMPUTED, "eval", "exec", "open", "print")}
-HIDING = {*_PASSED.values(), *"attrgetter __dict__ __get__ __getattribute__ __getstate__ __match_args__".split()}
+HIDING = {*_PASSED.values(), *("attrgetter __dict__ __get__ __getattribute__ __getstate__ __match_args__ __reduce__ "
+                               "__reduce_ex__").split()}
 SEEN = {*_IMPURE, *_COMPUTED, "__get__", "__getattribute__"} - {"replace"}  # known by their calls
 
 

@@ -153,7 +153,7 @@ class World(Guards):
         """The attributes that the code names; all of an object of ours, or of a subclass, since our code reads them."""
         kind, before = type(value), self.counted
         whole = isinstance(value, Enum) or isinstance(value, types.SimpleNamespace) and (  # C code compares it
-            "__dict__" in self.pairs.get(name.rpartition(".")[2], ()))
+            "[" in name or " of " in name or any(["__dict__" in self.pairs.get(k, ()) for k in name.split(".")]))
         if (own := getattr(value, "__dict__", None)) is not None:
             self.ask(LENGTH if owner_of_class(kind) == OURS else PARTS, own, f"the attributes of {name}")
             if not ours:
