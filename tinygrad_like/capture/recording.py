@@ -145,15 +145,17 @@ def audit(self: capture, kind: Kind, inputs: list[Tensor], args: tuple, options:
     program.audited = before is None
     if now and now.failed:  # such an error stops a replay, so that Python runs the call
         return result
-    if alone and ticks != kind.ticks:
-        kind.replays, ticks = 2 * kind.replays - 1, 0  # the next call has a tape
-    kind.ticks = ticks
     left, returned, different = world.left, (result, [place.get() for place in world.bound]), now and now.different
     wrong, _ = world.changed({id(d) for d in tape.counted()})
     if [x for _, x in left] != [x for _, x in world.left] or plain_in(returned) != program.plain:
         wrong = wrong or "what it returns, or a flag that it sets"
     if before is not None and not different:
-        wrong = program.differs(before, returned, given, wrong)
+        known, wrong = wrong, program.differs(before, returned, given, wrong)
+        if alone and program.rounds and not known:  # it may decide all, as in Adam's step where a gradient should be 0
+            ticks, wrong = ticks * (wrong in ("", ROUNDING)), ""
+    if alone and ticks != kind.ticks:
+        kind.replays, ticks = 2 * kind.replays - 1, 0  # the next call has a tape
+    kind.ticks = ticks
     if different or wrong and wrong != ROUNDING and not (kind.make and program.fuse):
         self.give_up(f"replayed, it gives other numbers, first in {wrong}; what made them is not on the tape, such as "
                      "NumPy on a Tensor's data, or an option that it sets" if wrong else
@@ -162,7 +164,8 @@ def audit(self: capture, kind: Kind, inputs: list[Tensor], args: tuple, options:
         kind.program, kind.fused, kind.make = kind.fused or program, None, None
         tape.release()
     elif kind.make is not None and program.fuse:
-        kind.fused, kind.program = program if wrong == ROUNDING else None, None
+        program.rounds = wrong == ROUNDING
+        kind.fused, kind.program = program if program.rounds else None, None
         with suppress(Refused):
             kind.program = kind.make(False)
     return result

@@ -28,15 +28,14 @@ _PURE = frozenset("_abc _collections _collections_abc _functools _operator _py_a
                   "numbers operator re string types typing warnings".split())  # their functions read only arguments
 _IMPURE = frozenset("__import__ __subclasses__ asdict astuple breakpoint catch_warnings compile dump errstate eval "
                     "exec fromfile geterr globals hash id import_module input mro open print reload replace seterr "
-                    "seterrcall simplefilter tofile warn warn_explicit Formatter get_type_hints".split())
+                    "seterrcall simplefilter tofile warn warn_explicit Formatter get_type_hints __reduce_ex__".split())
 _OTHER = tuple("random _core.arrayprint _core.memmap lib._datasource lib._format lib._npyio".split())  # of NumPy
 _NN, _OPTIM = [os.path.join(_ROOT, name, "") for name in ("nn", "optim")]
 _READERS = frozenset("get_lr get_last_lr lr rate state_dict steps".split())  # methods of weak references and the like
 _OUTSIDE = frozenset("load load_weights read_metadata save save_weights set_default_dtype".split())
 _COMPUTED = frozenset("delattr dir getattr hasattr setattr vars".split())
 _PASSED = {name: f"{name} without a call" for name in (*_COMPUTED, "eval", "exec", "open", "print")}
-HIDING = {*_PASSED.values(), *("attrgetter __dict__ __get__ __getattribute__ __getstate__ __match_args__ __reduce__ "
-                               "__reduce_ex__").split()}
+HIDING = {*_PASSED.values(), *"attrgetter __dict__ __get__ __getattribute__ __getstate__ __match_args__".split()}
 SEEN = {*_IMPURE, *_COMPUTED, "__get__", "__getattribute__"} - {"replace"}  # known by their calls
 
 
@@ -196,7 +195,8 @@ class Trace:
                 self.inner.add(code)
         elif code is Trace.unwatched.__code__:
             sys.setprofile(None)
-        elif (back := frame.f_back) is not None and owner_of(back.f_globals, back.f_code.co_filename) == USERS:
+        elif (back := frame.f_back) is not None and (back.f_globals.get("__name__") == "contextlib" or owner_of(
+                back.f_globals, back.f_code.co_filename) == USERS):  # contextlib: an ExitStack runs its callbacks
             if owner == OURS:
                 self.own.setdefault(code, frame.f_globals)
                 if code.co_name in _OUTSIDE or code.co_filename.startswith(_OPTIM) and (
@@ -207,9 +207,6 @@ class Trace:
                 self._note(f"it calls {frame.f_globals.get('__name__')}.{code.co_qualname}", back)
         elif owner == OURS and code.co_filename.startswith((_NN, _OPTIM)):
             self.own[code] = frame.f_globals
-        elif owner == PYTHON and back is not None and back.f_globals.get("__name__") == "contextlib" and not pure(
-                frame.f_globals.get("__name__")):  # a callback of an ExitStack
-            self._note(f"it calls {frame.f_globals.get('__name__')}.{code.co_qualname}", back)
 
     def _called(self, frame: FrameType, function: Any) -> None:
         name, of = function.__name__, getattr(function, "__self__", None)

@@ -1,7 +1,6 @@
 """What a function reads besides its arguments, found by following the names in its code.
 
-The world is closed: it cannot tell when an object of an unknown kind, such as an iterator, a lock or a file, changes.
-A function whose code leads to one by name is not captured, and `unknown` says so.
+The world is closed: of objects of unknown kinds, such as files, nobody knows when they change; `unknown` names one.
 """
 
 from __future__ import annotations
