@@ -596,9 +596,8 @@ class Program:
             letters = "abcdefgh"[: len(shape)]
             last, others = letters[-1], letters[:-1]
             formula, other = c.pick([(f"{letters},{last}->{others}", (n,)), (f"{letters},{last}z->z{others}", (n, m))])
-            self.call(f"einsum {formula}", (lambda a, b: ops.einsum(formula, a, b),
-                                            lambda a, b: torch_("einsum")(formula, a, b)),
-                      i, self.fresh(c, *other, scale=scale))
+            both = lambda a, b: ops.einsum(formula, a, b), lambda a, b: torch_("einsum")(formula, a, b)
+            self.call(f"einsum {formula}", both, i, self.fresh(c, *other, scale=scale))
 
     def island(self, c):
         """Detach a value, or run an op that is not recorded."""

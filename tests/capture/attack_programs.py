@@ -20,8 +20,7 @@ MODELS = ["nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 3))", "nn.MLP(
           "batch_first=True), nn.Flatten(), nn.Linear(8, 3))"]
 OPTIMIZERS = ["optim.SGD(model.parameters(), lr=0.01)", "optim.SGD(model.parameters(), lr=0.01, momentum=0.9)",
               "optim.Adam(model.parameters(), lr=0.01)", "optim.AdamW(model.parameters(), lr=0.01, weight_decay=0.1)",
-              "optim.RMSprop(model.parameters(), lr=0.01)",
-              "optim.SGD([{'params': [p]} for p in model.parameters()], lr=0.01)"]
+              "optim.RMSprop(model.parameters(), lr=.01)", "optim.SGD([{'params': [p]} for p in model.parameters()], lr=.01)"]
 RESULTS = ["loss", "loss.detach()", "{'loss': loss, 'h': h.detach()}", "(loss, h.mean())", "None", "[loss.detach(), 1]"]
 FORMS = ["module", "module", "closure", "method", "nested", "decorated", "partial", "forward"]
 HEAD = """
@@ -100,9 +99,8 @@ class Program:
                  "def shows(x, y, result):", "    return [" + ", ".join([h.shows for h in habits]) + "]"]
         text = "\n".join(line for line in lines if line)
         if form == "closure":
-            text = "def program():\n" + _indented([text.replace("global ", "nonlocal ")]) + \
-                "\n    return model, optimizer, between, call, shows\n" + \
-                "model, optimizer, between, call, shows = program()"
+            text = "def program():\n" + _indented([text.replace("global ", "nonlocal ")]) + "\n    return model, " + \
+                "optimizer, between, call, shows\nmodel, optimizer, between, call, shows = program()"
         self.text = HEAD + text
 
 

@@ -379,6 +379,12 @@ def test_later_audits_compare_numbers():
         assert [f(Tensor([x])).item() for x in [-1.0] * 6 + [1.0] * 8][-4:] == [3.0] * 4
 
 
+def test_numbers_that_rounding_may_explain_drop_no_program(monkeypatch):
+    found, f = iter(["the last bits", "", "a result"]), capture(lambda x: x * 2)  # at replays 1, 2 and 4
+    monkeypatch.setattr(Program, "differs", lambda *_: next(found))
+    assert [f(Tensor([1.0])).item() for _ in range(10)] == [2.0] * 10 and f.programs and not [*found]
+
+
 def test_each_argument_keeps_its_own_gradient():
     layer = nn.Linear(4, 2)
 

@@ -58,9 +58,9 @@ def program(code, folder, timeout=120, **environment):
     """Run Python with its own home and no NUMBA_CACHE_DIR; return its output, and its warnings."""
     kept = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")}
     root = str(Path(tinygrad_like.__file__).parents[1])
+    kept |= {"PYTHONPATH": root, "HOME": str(folder), "LOCALAPPDATA": str(folder), **environment}
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=timeout,
-                          env={**kept, "PYTHONPATH": root, "HOME": str(folder), "LOCALAPPDATA": str(folder),
-                               **environment})
+                          env=kept)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip(), warnings(done.stderr)
 

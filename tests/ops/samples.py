@@ -353,9 +353,8 @@ CASES["matrix_vector"] = ops.matrix_vector, real(3, 4), real(4)
 CASES["matrix_vector of a batch"] = ops.matrix_vector, real(2, 3, 2, 4), real(4)
 CASES["a vector times a matrix"] = ops.matmul, real(3), real(3, 4)
 CASES["take_last"] = lambda x: take_last(x, Tensor([2, 0, 2])[:, None], shape=(3, 4), axis=0), real(3, 4)
-CASES |= {f"{how} of slices": (
-    lambda x, s, how=how: x.scatter_reduce(1, Tensor([[1, 0, 1]]).expand(3, 3), s, how), distinct(3, 4),
-    distinct(3, 3) + 0.05) for how in ("prod", "mean", "amax", "amin")}
+CASES |= {f"{how} of slices": (lambda x, s, how=how: x.scatter_reduce(1, Tensor([[1, 0, 1]]).expand(3, 3), s, how),
+                               distinct(3, 4), distinct(3, 3) + 0.05) for how in ("prod", "mean", "amax", "amin")}
 CASES["cumprod with zeros, axis"] = lambda x: x.cumprod(axis=-2), np.where(real(3, 5, 2) < -0.3, 0, real(3, 5, 2))
 CASES["frac"] = lambda x: x.frac() * x, real(3, 4) + 0.03
 CASES["lerp by weights"] = ops.lerp, real(3, 4), real(4), unit(3, 1)

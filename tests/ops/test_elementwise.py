@@ -82,9 +82,8 @@ def test_a_numpy_function_may_be_declared_again(name, function, rules):
             assert np.array_equal(found.numpy(), dx.numpy())
 
 
-REMAINDERS = np.concatenate([
-    np.random.default_rng(0).standard_normal(2000) * 10.0 ** np.random.default_rng(1).integers(-40, 38, 2000),
-    [0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 3, -3, 6, -6, 7.5, -7.5]])
+DRAWN = np.random.default_rng(0).standard_normal(2000) * 10.0 ** np.random.default_rng(1).integers(-40, 38, 2000)
+REMAINDERS = np.concatenate([DRAWN, [0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 3, -3, 6, -6, 7.5, -7.5]])
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
