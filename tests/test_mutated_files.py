@@ -52,10 +52,9 @@ SECONDS = 1  # limit for reading one file, which usually takes milliseconds
 # Mutations ----------------------------------------------------------------------------------------------------------
 
 NUMBERS = [0, 1, 2, 255, 256, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**63, 2**64 - 1]
-WORDS = [b"-1", b"0", b"NaN", b"nan", b"-Infinity", b"inf", b"1e999", b"null", b"true", b"[]", b"{}", b'""',
+WORDS = [b"-1", b"0", b"NaN", b"nan", b"-Infinity", b"inf", b"1e999", b"null", b"true", b"[]", b"{}", b'""', b"BOOL",
          b"[" * 3000, b"[" * 400 + b"]" * 400, b"9" * 30, b"9" * 5000, b"4294967296", b"18446744073709551615",
-         b'"\\ud800"', b"\0", b"\xff\xfe", b"../", b"'", b'"a" = 1\n', b'"__metadata__"', b"F64", b"BF16", b"I8",
-         b"BOOL"]
+         b'"\\ud800"', b"\0", b"\xff\xfe", b"../", b"'", b'"a" = 1\n', b'"__metadata__"', b"F64", b"BF16", b"I8"]
 
 
 def flip(content, rng):

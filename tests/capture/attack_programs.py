@@ -20,7 +20,8 @@ MODELS = ["nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 3))", "nn.MLP(
           "batch_first=True), nn.Flatten(), nn.Linear(8, 3))"]
 OPTIMIZERS = ["optim.SGD(model.parameters(), lr=0.01)", "optim.SGD(model.parameters(), lr=0.01, momentum=0.9)",
               "optim.Adam(model.parameters(), lr=0.01)", "optim.AdamW(model.parameters(), lr=0.01, weight_decay=0.1)",
-              "optim.RMSprop(model.parameters(), lr=.01)", "optim.SGD([{'params': [p]} for p in model.parameters()], lr=.01)"]
+              "optim.RMSprop(model.parameters(), lr=0.01)",
+              "optim.SGD([{'params': [p]} for p in model.parameters()], lr=0.01)"]
 RESULTS = ["loss", "loss.detach()", "{'loss': loss, 'h': h.detach()}", "(loss, h.mean())", "None", "[loss.detach(), 1]"]
 FORMS = ["module", "module", "closure", "method", "nested", "decorated", "partial", "forward"]
 HEAD = """
@@ -86,10 +87,10 @@ class Program:
         update = next((h.update for h in habits if h.update), "optimizer.zero_grad()\nloss.backward()\n" + (
             "optim.clip_grad_norm(model.parameters(), 0.5)\n" if clip else "") + "optimizer.step()")
         assigned = [n for h in habits for n in _names(h.setup)]
+        head = "h = forward(x)" if form in ("nested", "forward") else "h = model(x)"
         body = [_globals(assigned, *["\n".join((h.starts, h.step, h.ends)) for h in habits], update),
-                *[h.starts for h in habits], "h = forward(x)" if form in ("nested", "forward") else "h = model(x)",
-                "loss = F.cross_entropy(h, y)", *[h.step for h in habits], update, *[h.ends for h in habits],
-                f"return {result}"]
+                *[h.starts for h in habits], head, "loss = F.cross_entropy(h, y)", *[h.step for h in habits], update,
+                *[h.ends for h in habits], f"return {result}"]
         more = [h.argument for h in habits if h.argument]
         parameters, values = (", ".join(["x", "y", *[a[k] for a in more]]) for k in (0, 1))
         lines = ["manual_seed(1)", f"model = {model}", f"optimizer = {optimizer}", self.setup,
