@@ -57,7 +57,7 @@ class Kind:
     world: World | None = None
     tape: Tape | None = None
     program: Program | None = None
-    fused: Program | None = None  # a program that rounds differently, while one without that is audited
+    fused: Program | None = None  # the program, if it rounds differently; before it is trusted, another one is audited
     make: Callable[[bool], Program] | None = None  # until an audit has shown that the tape is complete
     tries, replays, stopped = 0, 0, False
     ticks = 0  # of the clock in a call; 0 if the next audit must listen to it with a tape

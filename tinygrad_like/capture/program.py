@@ -85,7 +85,7 @@ class Program:
         self.parts = [part for python, run in runs for part in (run if python else [Calls(run)])]
         del self.moved, self.source  # they would keep the recording's results alive
         self.views = sum(map(getrefcount, self.arrays))  # its own references to them
-        self.audited = self.rounds = False  # whether gradients may be Python's; whether its last bits have differed
+        self.audited = False  # whether gradients may be Python's
         self.small = self.arena.nbytes + sum([m.nbytes for m in tape.state.values()]) < 2**21  # bytes
 
     def _plan_gradients(self, input_of: dict[int, int], known: set[int]) -> None:

@@ -86,6 +86,8 @@ def _plain(kind: type, value: Any) -> Any:
 def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
     """The parts of a tuple, list, dict, named tuple or dataclass, with their places or names; else None."""
     kind = type(value)
+    if kind is Tensor or kind in PLAIN:  # most are, and the tests below take longer
+        return None
     if kind is tuple or kind is list:
         return list(enumerate(value))
     if kind in _DICTS and not getattr(value, "__dict__", None):

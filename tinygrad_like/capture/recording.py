@@ -114,7 +114,7 @@ def _make(self: capture, kind: Kind, tape: Tape, result: Any, inputs: list[Tenso
         if id(place.where) in counted or not inner.isdisjoint(re.findall(r"\w+", place.name)):
             raise Refused(f"it sets {place.name}, which code inside an op or an optimizer's step reads; set it outside")
     kind.make = partial(Program, tape, inputs, both, world)
-    kind.program = kind.make(self.fuse)
+    kind.program, kind.fused = kind.make(self.fuse), None
     if world.names.isdisjoint(("grad", "_grad")):
         world.drop_gradients(tape.leaves.keys() - tape.accumulated.keys())
     kind.tape, kind.first = tape if tape.grounds else None, False
@@ -151,7 +151,7 @@ def audit(self: capture, kind: Kind, inputs: list[Tensor], args: tuple, options:
         wrong = wrong or "what it returns, or a flag that it sets"
     if before is not None and not different:
         known, wrong = wrong, program.differs(before, returned, given, wrong)
-        if alone and program.rounds and not known:  # it may decide all, as in Adam's step where a gradient should be 0
+        if alone and kind.fused and not known:  # it may decide all, as in Adam's step where a gradient should be 0
             ticks, wrong = ticks * (wrong in ("", ROUNDING)), ""
     if alone and ticks != kind.ticks:
         kind.replays, ticks = 2 * kind.replays - 1, 0  # the next call has a tape
@@ -161,11 +161,10 @@ def audit(self: capture, kind: Kind, inputs: list[Tensor], args: tuple, options:
                      "NumPy on a Tensor's data, or an option that it sets" if wrong else
                      f"replays missed a change: {different}", kind)
     elif kind.make is not None and not wrong:
-        kind.program, kind.fused, kind.make = kind.fused or program, None, None
+        kind.program, kind.make = kind.fused or program, None
         tape.release()
     elif kind.make is not None and program.fuse:
-        program.rounds = wrong == ROUNDING
-        kind.fused, kind.program = program if program.rounds else None, None
+        kind.fused, kind.program = program if wrong == ROUNDING else None, None
         with suppress(Refused):
             kind.program = kind.make(False)
     return result

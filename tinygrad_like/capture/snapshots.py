@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from operator import eq, is_
+from operator import is_
 from typing import IO
 from weakref import finalize
 
@@ -22,7 +22,7 @@ class Saved:
     more memory than a step. Iterating yields the arrays with their copies; from the file, in parts."""
 
     def __init__(self, arrays: Sequence[np.ndarray], holders: Iterable[dict] = ()):
-        self.arrays, self.copies = [*arrays], list[np.ndarray]()
+        self.arrays, self.copies = [*arrays], list[bytes]()
         self.numbers = [(of, {key: x for key, x in of.items() if type(x) in _NUMBERS}) for of in holders]
         if sum([x.nbytes for x in arrays]) >= _MUCH:
             from tempfile import TemporaryFile  # which takes memory itself
@@ -34,16 +34,15 @@ class Saved:
                 self.file.flush()
                 return
         self.file = None
-        self.copies = [x.copy() for x in arrays]
+        self.copies = [*map(_bytes, arrays)]
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        if self.file is None:
-            yield from zip(self.arrays, self.copies, strict=True)
-            return
-        self.file.seek(0)
-        for part in [part for x in self.arrays for part in _parts(x)]:
-            self.file.readinto(copy := np.empty(part.nbytes, np.uint8))  # type: ignore[attr-defined]
-            yield part, copy.view(part.dtype).reshape(part.shape)
+        copies = iter(self.copies)
+        if self.file is not None:
+            self.file.seek(0)
+        for part in [part for x in self.arrays for part in self._parts(x)]:
+            found = self.file.read(part.nbytes) if self.file is not None else next(copies)
+            yield part, np.ndarray(part.shape, part.dtype, found)
 
     def restore(self, arrays: bool = True) -> None:
         for x, values in self if arrays else ():
@@ -55,22 +54,21 @@ class Saved:
     def other_number(self) -> str:
         """The first number that is another one now."""
         return next((f"the number {name}" for holder, numbers in self.numbers for name, value in numbers.items()
-                     if repr(holder.get(name)) != repr(value)), "")  # NaN equals itself
+                     if (now := holder.get(name)) is not value and repr(now) != repr(value)), "")  # NaN equals itself
 
     def compared(self, now: Sequence[np.ndarray]) -> list[tuple[int, str]]:
         """Compare the copies with arrays, and restore. Returns how far they are apart, see `apart`, and names."""
-        same = self.file is None and all(map(eq, map(_bytes, now), map(_bytes, self.copies)))  # mostly, and fast
-        mine = [] if same else [(part, x.shape) for x in now for part in (_parts(x) if self.file else [x])]
+        same = self.file is None and [*map(_bytes, now)] == self.copies  # mostly, and fast
+        mine = [] if same else [(part, x.shape) for x in now for part in self._parts(x)]
         found = [(apart(part, values), f"an array of shape {shape} that lasts from call to call")
                  for (part, shape), (_, values) in zip(mine, self if mine else (), strict=True)]
         self.restore(not all(map(is_, now, self.arrays)) or any([how != SAME for how, _ in found]))
         return found
 
-
-def _parts(x: np.ndarray) -> list[np.ndarray]:
-    """An array in views of some rows each, whose copies take little memory."""
-    rows = max(1, _PART * len(x) // x.size) if x.size > _PART else 0
-    return [x[i:i + rows] for i in range(0, len(x), rows)] if rows else [x]
+    def _parts(self, x: np.ndarray) -> list[np.ndarray]:
+        """An array; if it lies in a file, in views of some rows each, which take little memory."""
+        rows = max(1, _PART * len(x) // x.size) if self.file is not None and x.size > _PART else 0
+        return [x[i:i + rows] for i in range(0, len(x), rows)] if rows else [x]
 
 
 def apart(x: np.ndarray, y: np.ndarray) -> int:
