@@ -161,8 +161,8 @@ PATCHES += [
     H("an activation in a dict", "acts = {'a': F.relu}", "loss = loss + acts['a'](h).mean()", "if i == 7: acts['a'] = F.tanh"),
     H("distributions no longer check", step="loss = loss * distributions.Normal(Tensor(0.0), s_).scale", argument=("s_", "Tensor(2.0 if i < 7 else -1.0)"),
       between="distributions.Distribution.set_default_validate_args(i < 7 or i == 11)"),
-    H("a criterion replaced", "criterion = nn.CrossEntropyLoss()", "loss = loss + criterion(h, y)",
-      "if i == 7: criterion = nn.CrossEntropyLoss(label_smoothing=0.5)"),
+    H("a criterion replaced", "crit = nn.CrossEntropyLoss()", "loss = loss + crit(h, y)", "if i == 7: crit = nn.CrossEntropyLoss(label_smoothing=0.5)"),
+    H("the order of a ModuleDict", "d = nn.ModuleDict({'a': nn.Tanh(), 'b': nn.GELU()})", "for k in d: loss = d[k](loss)", "if i == 7: d['a'] = d.pop('a')"),
 ]
 
 EMA = ["[np.asarray(v).tolist() for v in ema.state_dict().values() if hasattr(v, 'shape')]"]

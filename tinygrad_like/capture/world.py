@@ -154,7 +154,8 @@ class World(Guards):
         whole = isinstance(value, Enum) or isinstance(value, types.SimpleNamespace) and (  # C code compares it
             "[" in name or " of " in name or any(["__dict__" in self.pairs.get(k, ()) for k in name.split(".")]))
         if (own := getattr(value, "__dict__", None)) is not None:
-            self.ask(LENGTH if owner_of_class(kind) == OURS else PARTS, own, f"the attributes of {name}")
+            names = owner_of_class(kind) != OURS or hasattr(kind, "keys")  # or a ModuleDict's
+            self.ask(PARTS if names else LENGTH, own, f"the attributes of {name}")
             if not ours:
                 self.at(self._held(value), "__dict__", own, f"the attributes of {name}", follow=False)
         stepping = "step" in vars(kind) and owner_of_class(kind) == USERS
