@@ -67,7 +67,7 @@ def plain(value: Any, depth: int = 0) -> Any:
         return kind, [plain(c.cell_contents, depth + 1) for c in value.__closure__ or ()]
     slots = [n for t in type(value).__mro__ for n in getattr(t, "__slots__", ()) if not n.startswith("__")]
     held = {**getattr(value, "__dict__", {}), **{n: getattr(value, n, None) for n in slots}}
-    if isinstance(value, type | types.ModuleType | nn.Module) or type(value).__module__ in ("builtins", "itertools"):
+    if isinstance(value, type | types.ModuleType | nn.Module) or not type(value).__flags__ & 1 << 9:  # or of C
         return kind
     return kind, [(k, plain(v, depth + 1)) for k, v in held.items()]
 
@@ -82,7 +82,7 @@ def weights(names: dict[str, Any]) -> Any:
 def run(program: Program, captured: bool, calls: int = CALLS, reset: bool = False) -> list[tuple[str, Any]]:
     """All that is visible after each call. With `reset`, all habits start again before each call: they keep nothing."""
     module = sys.modules["program"] = types.ModuleType("program")
-    names: dict[str, Any] = vars(module)
+    names: dict[str, Any] = vars(module) if program.seed % 2 else {}  # code without a module, too
     names["captured"] = (lambda f: capture(f, fuse=False)) if captured else (lambda f: f)
     exec(compile(program.text, f"<{program.name}>", "exec"), names)
     rng, seen, results = np.random.default_rng(program.seed), [], []

@@ -63,13 +63,18 @@ def owner_of(variables: dict[str, Any], file: str = "<") -> int:
         return owner
     name = str(variables.get("__name__", ""))  # which generated code may not have
     variables = variables if "__spec__" in variables else vars(sys.modules[name]) if name in sys.modules else {}
-    if (path := variables.get("__file__")) is not None:
+    known = name not in ("__main__", "builtins")  # whose file may be doctest's; code that `exec` runs without a name
+    if known and (path := variables.get("__file__")) is not None:
         return _owner_of_file(path) or USERS
-    return PYTHON if variables.get("__spec__") is not None and name != "__main__" else USERS
+    return PYTHON if known and variables.get("__spec__") is not None else USERS
 
 
 def owner_of_class(of: type) -> int:
-    return owner_of({"__name__": of.__module__}) if of.__flags__ & 1 << 9 else PYTHON  # made by a class statement
+    return owner_of({"__name__": getattr(of, "__module__", "")}) if of.__flags__ & 1 << 9 else PYTHON  # else C's
+
+
+def title(of: type) -> str:  # type() in code without a name makes classes without a module
+    return f"{getattr(of, '__module__', '')}.{of.__qualname__}"
 
 
 def pure(module: str | None) -> bool:
@@ -222,8 +227,8 @@ class Trace:
             self._note(f"it calls {name} of a str that names attributes", frame)
         else:
             kind = of if isinstance(of, type) else type(of)
-            if name in SEEN or not pure(kind.__module__) and owner_of_class(kind) == PYTHON:
-                self._note(f"it calls {kind.__module__}.{kind.__name__}.{name}", frame)
+            if name in SEEN or not pure(title(kind)) and owner_of_class(kind) == PYTHON:
+                self._note(f"it calls {title(kind)}.{name}", frame)
 
     def _note(self, what: str, frame: FrameType) -> None:
         self.unknown = self.unknown or f"{what}, at {user_line(frame)}; do that outside, and pass what comes of it"

@@ -25,7 +25,7 @@ from ..dtypes import memory
 from .capture import capture
 from .guards import CLASS, FLAGS, IDS, LENGTH, MISSING, PARTS, RESULT, WITHOUT_GRADIENT, Ask, Entry, Guards, get
 from .pytree import FIELDS, PLAIN, holds_only_tensors, parts_of, slots_of, tensors_in
-from .trace import HIDING, OURS, PYTHON, SEEN, USERS, Code, names_in, owner_of, owner_of_class, pure
+from .trace import HIDING, OURS, PYTHON, SEEN, USERS, Code, names_in, owner_of, owner_of_class, pure, title
 
 _LONG, _BYTES = 1000, 2**16  # most entries of a list or dict, and most bytes of an array, that are compared
 _LISTS, _DICTS = (list, tuple, deque, set, frozenset), (dict, OrderedDict, defaultdict, Counter, types.MappingProxyType)
@@ -43,7 +43,7 @@ _WRAPPED = "__func__", "__self__", "func", "args", "keywords", "fget", "fset", "
 _OF_TENSORS = {"_data": "the array", "requires_grad": "requires_grad", "_hooks": "the hooks", "_after": "the hooks"}
 _NUMBERS, _STATIC = (int, float), (staticmethod, classmethod)
 _OPEN = "builtins.object types.SimpleNamespace argparse.Namespace argparse._AttributeHolder".split()  # just containers
-_BASES = "abc", "collections.abc", "contextlib", "enum", "typing"  # nor do bases from these modules hold more
+_BASES = "abc.", "collections.abc.", "contextlib.", "enum.", "typing."  # nor do bases from these modules hold more
 
 
 class World(Guards):
@@ -130,14 +130,14 @@ class World(Guards):
         self.unknown = self.unknown or why
 
     def _unknown(self, value: Any, name: str) -> None:
-        what = _title(type(value)).removeprefix("builtins.")
+        what = title(type(value)).removeprefix("builtins.")
         self._refuse(f"{name} is a {what}, of which nobody knows when it changes; do outside what needs it, and pass "
                      "what comes of it as an argument")
 
     def _object(self, value: Any, name: str) -> None:
         kind = type(value)
-        owners = {owner_of_class(k) for k in kind.__mro__ if _title(k) not in _OPEN and (
-            k is kind or k.__module__ not in _BASES)}
+        owners = {owner_of_class(k) for k in kind.__mro__ if title(k) not in _OPEN and (
+            k is kind or not title(k).startswith(_BASES))}
         if isinstance(value, tuple) and hasattr(kind, "_fields") and not hasattr(value, "__dict__"):
             self.follow(tuple(value), name)
         elif not owners <= {OURS, USERS} or hasattr(kind, "__next__") or any(
@@ -160,7 +160,7 @@ class World(Guards):
                 self.at(self._held(value), "__dict__", own, f"the attributes of {name}", follow=False)
         stepping = "step" in vars(kind) and owner_of_class(kind) == USERS
         self.counted = ours and not stepping and (id(own) in self.effects or any(
-            [k.__module__.startswith("optim.") for k in kind.__mro__]))
+            [title(k).startswith("optim.") for k in kind.__mro__]))
         for where, key in [*[(own, key) for key in own or ()], *[(value, slot) for slot in slots_of(kind)]]:
             part = get(where, key)
             if key in self.names or ours and not (self.counted and _counts(part)) or whole or (
@@ -250,7 +250,7 @@ class World(Guards):
     def _class(self, of: type, name: str) -> None:
         """What the code names, functions that ran, and operators, in a class; and its bases."""
         owner = owner_of_class(of)
-        if owner == PYTHON and not (pure(of.__module__) or issubclass(of, BaseException) or _title(of) in _OPEN):
+        if owner == PYTHON and not (pure(title(of)) or issubclass(of, BaseException) or title(of) in _OPEN):
             self._unknown(of, name)
         for other in (type(of), *of.__bases__):
             self.follow(other, other.__name__)
@@ -307,10 +307,6 @@ def _counts(value: Any) -> bool:
     if type(value) in (list, tuple, dict):
         return bool(value) and all(map(_counts, value.values() if type(value) is dict else value))
     return type(value) in (*_NUMBERS, str) or isinstance(value, np.floating)
-
-
-def _title(of: type) -> str:
-    return f"{of.__module__}.{of.__qualname__}"
 
 
 def _within(code: Code) -> set[Code]:
