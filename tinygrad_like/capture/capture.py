@@ -32,6 +32,7 @@ mode.declare(eager=False)  # whether captured functions run without capture
 _recording = threading.RLock()  # kernels record their calls for one thread at a time
 _errors: Any = np._core.umath._extobj_contextvar  # type: ignore[attr-defined]  # what `np.geterr` reads, but slowly
 _USUAL, _MILD = _errors.get(), {"ignore", "warn"}
+_NUMPY = {key: x for key, x in vars(np).items() if callable(x)}
 _MISSES, _MOST = 8, 32  # limits: kinds of calls that came only once, and all kinds
 
 
@@ -42,7 +43,8 @@ def _not_now() -> str:
     replaced = [f"{k.__name__}.{key}" for k in [*Tensor.__subclasses__(), Tensor] if owner_of_class(k) == OURS
                 for key, f in vars(k).items() if key[:2] == "__" and isinstance(f, FunctionType) and (
                     owner_of(f.__globals__, f.__code__.co_filename) == USERS)]
-    return f"{replaced[0]} is your function, and recording would call it for gradients, too" if replaced else ""
+    replaced += [f"np.{key}" for key, x in _NUMPY.items() if vars(np).get(key) is not x]
+    return f"{replaced[0]} is your function, which programs would not call as Python does" if replaced else ""
 
 
 class eager(Setting):
@@ -124,11 +126,10 @@ class capture:
                             "decorate a function that it calls in each of its steps")
         self.function, self.fuse, self.strict = function, fuse, strict
         self.kinds: dict[Any, list[Kind]] = {}
-        self.trace, self.gave_up, self.closed = Trace(), "", False
+        self.trace, self.gave_up, self.closed, self.lock = Trace(), "", False, threading.RLock()
         self.misses = Counter[Any]()  # calls in a row that found no kind: by keys that came again, and of others
         self.places: dict[tuple, Entry] = {}
         self.said, self.changed = set[str](), set[str]()  # the reasons given so far; changes that the function makes
-        self.lock = threading.RLock()
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

@@ -29,9 +29,8 @@ def loop(filled: Sequence[tuple[np.ndarray, Any]], inside: Set[int] = frozenset(
     """The loop that fills arrays with values, one after another at each place. A value is an array, a number, or a
     function of values, as (name, *values).
 
-    inside: memory that is used nowhere else; the loop stores there only what it reads at another place.
-    Raises KeyError or ValueError if there is no such loop.
-    """
+    inside: memory that is used nowhere else; the loop stores there only what it reads at another place. Raises KeyError
+    or ValueError if there is no such loop."""
     shape, known = filled[0][0].shape, dict[tuple, int]()
     operands, values, stores = list[np.ndarray](), list[Value](), dict[tuple, tuple[int, np.ndarray]]()
     for out, value in filled:
@@ -184,10 +183,8 @@ LOWER: dict[str, Callable[..., Any]] = {
 
 
 def lowered(tape: Tape, kernels: bool) -> list[Step]:
-    """The steps of a tape, with compiled code in place of Python wherever there is any.
-
-    kernels: whether to use kernels that sum in another order than NumPy.
-    """
+    """The steps of a tape, with compiled code in place of Python wherever there is any. kernels: whether to use kernels
+    that sum in another order than NumPy."""
     return [new for step in tape.steps for new in (
         [step] if step.call else _loops(step) or kernels and _kernels(step, tape) or [step])]
 

@@ -23,20 +23,23 @@ _VALUES = (int, float, bool, str, bytes, complex, type(None), np.generic, np.dty
 _FLAGS = (bool, str, type(None))  # a function may change these, since a replay sets them too: `model.train()`
 _LISTED, _INDEXED = (dict, list, types.CellType, types.FunctionType), (dict, list, deque, types.MappingProxyType)
 _CHEAPER = 3  # a comparison of one place takes as long as to list so many
-# A class's tp_version_tag in C, two fields after the other, has 32 bits. The flags of an array follow six fields.
-_AT, _TAGS, _ARRAYS = vars(type)["__weakrefoffset__"].__get__(type) + 16, 2**32, object.__basicsize__ + 48
+# A class's tp_version_tag in C, two fields after the other, has 32 bits. Other objects' own fields follow two.
+_AT, _TAGS, _OWN = vars(type)["__weakrefoffset__"].__get__(type) + 16, 2**32, object.__basicsize__
 
 
 class Ask(NamedTuple):
-    """A question about an object, in place of a key. own: whether the function may change the answer itself."""
+    """A question about an object, in place of a key. own: the function may change the answer. word: C's, that changes
+    with it, by its offset."""
 
     answer: Callable[[Any], Any]
     own: bool = False
+    word: int = 0
 
 
 LENGTH, PARTS, IDS, RESULT = Ask(len), Ask(list), Ask(lambda of: [*map(Same, of)]), Ask(lambda of: of())
 CLASS = Ask(lambda of: (of.__name__, of.__qualname__, of.__mro__, len(vars(of))))
-FLAGS = Ask(lambda x: x.flags.writeable)
+FLAGS = Ask(lambda x: x.flags.writeable, word=_OWN + 48)
+CALLED = Ask(lambda of: {key: x for key, x in of.items() if callable(x)}, word=_OWN + 8)  # its ma_version_tag
 WITHOUT_GRADIENT = Ask(lambda own: own.get("_grad") is None, own=True)  # of a Tensor's attributes
 
 
@@ -76,8 +79,7 @@ class Guards:
     """The values in all watched places; `what` names the first that has changed."""
 
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
-        self.tensors: list[Tensor] = []
+        self.entries, self.tensors = list[Entry](), list[Tensor]()
         self.known: Set[int] = set()  # the ids of all that lives as long as the entries
         self.tables: dict[int, str] = {}  # the names of NumPy arrays, by their memory
         self.bound: list[Entry] = []  # places with another Tensor in each call
@@ -168,7 +170,8 @@ class Guards:
         self.versions = {id(x): (x, self._version(x)) for x in (*whole, *last)}
         covered = {*self.versions, *[id(base) for k in last for base in k.__mro__]}
         held = [address for x in whole for address in self._version(x)]
-        places = [*[id(k) + _AT for k in last], *[id(e.where) + _ARRAYS for e in self.entries if e.key is FLAGS]]
+        places = [*[id(k) + _AT for k in last], *[
+            id(e.where) + e.key.word for e in self.entries if type(e.key) is Ask and e.key.word]]
         there = [word for at in places for word in (at, c_uint64.from_address(at).value)]
         words = np.array([len(held), *held, len(places), *there], np.uint64)
         # The values live on, so that their addresses are not those of others.
@@ -176,7 +179,7 @@ class Guards:
         tests: list[tuple[str, tuple]] = [
             ("{}(id(found := {}(*{})), {})", (unchanged.call, gc.get_referents, tuple(whole), words.ctypes.data))]
         for entry in self.entries:
-            if entry.key is not FLAGS and id(entry.where) not in covered or (
+            if not (type(entry.key) is Ask and entry.key.word) and id(entry.where) not in covered or (
                     entry.key is RESULT or entry.key is PARTS and entry.value):
                 tests.append(entry.condition(self.exact))
         tests = [*{(text, *map(id, about)): (text, about) for text, about in tests}.values()]  # none is done twice

@@ -15,11 +15,9 @@ class Refused(RuntimeError):
 
 
 class Step:
-    """One step: the call of a kernel or a loop, or else a Python function whose results are copied to `outputs`.
-
-    A kernel's call may have a function too, which raises an error if the call reports one. changes: arrays that the
-    function writes to, besides its results. line: where the user called it.
-    """
+    """One step: the call of a kernel or a loop, or else a Python function whose results are copied to `outputs`. A
+    kernel's call may have a function too, which raises an error if the call reports one. changes: arrays that the
+    function writes to, besides its results. line: where the user called it."""
 
     def __init__(self, name: str, call: Any = None, function: Callable | None = None, arguments: Sequence = (),
                  options: dict | None = None, outputs: Sequence[np.ndarray] = (), changes: Sequence[np.ndarray] = (),
@@ -46,9 +44,7 @@ class Step:
         """Run the Python function again."""
         assert self.function is not None
         result = self.function(*self.arguments, **self.options)
-        if not self.outputs:
-            return
-        for old, new in zip(self.outputs, arrays_in(as_arrays(result)), strict=True):
+        for old, new in zip(self.outputs, arrays_in(as_arrays(result)) if self.outputs else (), strict=True):
             if old.shape != new.shape:
                 raise Refused(f"{self.name} returns shape {new.shape}, but returned {old.shape} when it was captured")
             old[...] = new

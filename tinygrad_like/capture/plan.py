@@ -1,10 +1,9 @@
 """How a program uses memory: one arena for all buffers.
 
-A buffer is the memory of an array that a step makes. It lives from the first step that writes to it to the last that
-uses it, and at other times its place is free. So the arena is about as large as all buffers alive at one time, and most
-data that a step reads was just written and is still in the cache. Gradients and results live to the end. Gradients that
-the function does not drop first live all the time, since they are there if an error stops it. Memory that lasts from
-call to call is pinned: it stays where it is.
+A buffer is the memory of an array that a step makes. Before its first use and after its last, its place is free. So the
+arena is about as large as all buffers alive at one time, and most data that a step reads is still in the cache. Results
+and gradients live to the end; gradients that the function does not drop first live all the time, since they are there
+if an error stops it. Memory that lasts from call to call is pinned: it stays where it is.
 """
 
 from __future__ import annotations

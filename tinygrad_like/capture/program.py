@@ -76,7 +76,8 @@ class Program:
         self.blocks = Counter([id(memory(t._data)) for t in {id(t): t for t in tensors_in(result)}.values()])
         self.instead: dict[int, Any] = {}  # Tensors of the result, and memory of several, by what they stand for
         self.result = rebuilt(result, self._standin)
-        self.plain, self.ends = plain_in(self.result), tensors_in(self.result)
+        self.plain, self.ends = plain_in([self.result, *inputs]), tensors_in(self.result)
+        self.flags = [t.requires_grad for t in inputs]  # which the function may set
         del self.instead, self.blocks
         self._plan_gradients(input_of, {id(t) for t in outside})
         self.arrays = [self.grads[j][1]._data for j in self.owned]
@@ -200,6 +201,8 @@ class Program:
         for k in self.changed:
             given[k]._data[...] = self.inputs[k]
             given[k].touch()
+        for t, flag in zip(tensors, self.flags, strict=True):
+            t.requires_grad = flag
         self._give_gradients(tensors)
         copy = partial(self._copy, tensors, {})  # a function inside that calls itself would keep them alive
         (returned, bound), left = self.result, self.world.left

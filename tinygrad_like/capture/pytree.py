@@ -35,7 +35,7 @@ class Same:
 
     def __eq__(self, other: Any) -> bool:
         value = self.get()
-        return type(other) is Same and value is not None and value is other.get()
+        return type(other) is Same and value is other.get() and (value is not None or self.at == id(None))
 
 
 def gone(key: Any) -> bool:

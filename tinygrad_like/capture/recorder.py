@@ -1,12 +1,8 @@
 """A tape: the steps of a function, recorded while it runs, so that they can be repeated without Python.
 
-While a tape is open, every op that is called on Tensors is recorded as one of three things:
-
-    a view      its result shows memory that the tape knows: nothing needs to be done again
-    calls       its result was written by kernels, which read nothing but memory that the tape knows
-    Python      anything else: the forward is called again, and its result copied to the same place
-
-VJP rules run on Tensors meanwhile, as they do for the graph of a gradient, so a rule is recorded as the ops it calls.
+An op on Tensors is a view, if its result shows memory that the tape knows; calls of kernels, if these wrote its result
+and read nothing but such memory; else Python: its forward is called again, and its result copied to the same place. VJP
+rules run on Tensors meanwhile, as for the graph of a gradient, so that a rule is recorded as the ops that it calls.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ def audit(self: capture, kind: Kind, inputs: list[Tensor], args: tuple, options:
         return result
     left, returned, different = world.left, (result, [place.get() for place in world.bound]), now and now.different
     wrong, _ = world.changed({id(d) for d in tape.counted()})
-    if [x for _, x in left] != [x for _, x in world.left] or plain_in(returned) != program.plain:
+    if [x for _, x in left] != [x for _, x in world.left] or plain_in([returned, *inputs]) != program.plain:
         wrong = wrong or "what it returns, or a flag that it sets"
     if before is not None and not different:
         known, wrong = wrong, program.differs(before, returned, given, wrong)
@@ -187,5 +187,5 @@ def _apart(kind: Kind, inputs: list[Tensor]) -> Iterator[list[np.ndarray]]:
 def _marks(t: Tensor) -> dict[str, Any]:
     """The attributes set on a Tensor, besides its array and its gradient."""
     marks = {key: value for key, value in vars(t).items() if key not in FIELDS}
-    return {"data": t._data, "requires_grad": t.requires_grad, "a graph": t.node, "a hook": t._hooks, **marks}
+    return {"data": t._data, "a graph": t.node, "a hook": t._hooks, **marks}
 

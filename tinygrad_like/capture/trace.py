@@ -24,18 +24,19 @@ Code: Any = type((lambda: 0).__code__)  # the code of a function
 OURS, PYTHON, USERS = range(1, 4)
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _PURE = frozenset("_abc _collections _collections_abc _functools _operator _py_abc _warnings _weakrefset abc builtins "
-                  "cmath collections contextlib copy copyreg dataclasses enum functools importlib itertools math "
+                  "cmath collections contextlib copy copyreg dataclasses enum functools itertools math "
                   "numbers operator re string types typing warnings".split())  # their functions read only arguments
-_IMPURE = frozenset("__import__ __subclasses__ asdict astuple breakpoint catch_warnings compile dump errstate eval "
-                    "exec fromfile geterr globals hash id import_module input mro open print reload replace seterr "
-                    "seterrcall simplefilter tofile warn warn_explicit Formatter get_type_hints __reduce_ex__".split())
+_IMPURE = frozenset("Formatter __import__ __reduce_ex__ __subclasses__ asdict astuple breakpoint catch_warnings "
+                    "compile dump errstate eval exec filterwarnings fromfile get_type_hints getbufsize geterr "
+                    "geterrcall globals hash id import_module input mro open print reload replace resetwarnings "
+                    "seterr seterrcall simplefilter tofile warn warn_explicit".split())
 _OTHER = tuple("random _core.arrayprint _core.memmap lib._datasource lib._format lib._npyio".split())  # of NumPy
 _NN, _OPTIM = [os.path.join(_ROOT, name, "") for name in ("nn", "optim")]
-_READERS = frozenset("get_lr get_last_lr lr rate state_dict steps".split())  # methods of weak references and the like
+_READERS = frozenset("get_lr get_last_lr lr rate state_dict steps".split())  # of optimizers and schedules
 _OUTSIDE = frozenset("load load_weights read_metadata save save_weights set_default_dtype".split())
 _COMPUTED = frozenset("delattr dir getattr hasattr setattr vars".split())
 _PASSED = {name: f"{name} without a call" for name in (*_COMPUTED, "eval", "exec", "open", "print")}
-HIDING = {*_PASSED.values(), *"attrgetter __dict__ __get__ __getattribute__ __getstate__ __match_args__".split()}
+HIDING = {*_PASSED.values(), *"attrgetter __dict__ __get__ __getattribute__ __getstate__ __match_args__ f_back".split()}
 SEEN = {*_IMPURE, *_COMPUTED, "__get__", "__getattribute__"} - {"replace"}  # known by their calls
 
 
@@ -128,9 +129,9 @@ def _asked(code: Code, offset: int) -> str | None:
 
 def _of_user(x: Any) -> bool:
     """Whether an object, such as a function or an op, is the user's, or may be made of one that is."""
-    if type(x) in (Tensor, list, partial, MethodType):
+    if type(x) in (Tensor, list, dict, partial, MethodType):
         return type(x) is not Tensor
-    parts: Any = x if type(x) is tuple else ()
+    parts: Any = x if type(x) is tuple else (x.start, x.stop, x.step) if type(x) is slice else ()
     if isinstance(x, Op):
         parts = () if x.ours else (
             getattr(x, "definition", x.forward), *[rule for rule, _ in x.rules.values()], *(x.joint or ())[:1])
@@ -186,11 +187,9 @@ class Trace:
             return
         code = frame.f_code
         owner = _owner_of_file(code.co_filename) or owner_of(frame.f_globals)  # most calls end in the first
-        if event == "c_call":
-            if owner == USERS and not self.aside:
-                self._called(frame, function)
-            return
-        if code.co_name in ("_find_and_load", "_find_spec"):
+        if event == "c_call" and owner == USERS and not self.aside:
+            self._called(frame, function)
+        if code.co_filename.startswith("<frozen importlib._boot"):
             self.aside += (event == "call") - (event == "return")
         if self.aside or event != "call":
             return

@@ -1,7 +1,5 @@
-"""What a function reads besides its arguments, found by following the names in its code.
-
-The world is closed: of objects of unknown kinds, such as files, nobody knows when they change; `unknown` names one.
-"""
+"""What a function reads besides its arguments, found by following the names in its code. The world is closed: nobody
+knows when objects of unknown kinds change, such as files; `unknown` names one."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ from ..core.dispatch import Op
 from ..core.tensor import Tensor
 from ..dtypes import memory
 from .capture import capture
-from .guards import CLASS, FLAGS, IDS, LENGTH, MISSING, PARTS, RESULT, WITHOUT_GRADIENT, Ask, Entry, Guards, get
+from .guards import CALLED, CLASS, FLAGS, IDS, LENGTH, MISSING, PARTS, RESULT, WITHOUT_GRADIENT, Ask, Entry, Guards, get
 from .pytree import FIELDS, PLAIN, holds_only_tensors, parts_of, slots_of, tensors_in
 from .trace import HIDING, OURS, PYTHON, SEEN, USERS, Code, names_in, owner_of, owner_of_class, pure, title
 
@@ -69,16 +67,23 @@ class World(Guards):
         # Whether it reads options of an optimizer, which it may name in any way.
         self.options = "param_groups" in self.names and "params" not in self.names
         self.exact = "is_" in self.names  # or "is", or "is not"
-        self.inner = False  # whether the user's code does not read what is followed
+        self.inner = False  # whether the user's code does not read what is followed,
+        self.later: list[tuple[Any, str, bool]] = []  # which comes last, so that what both read is met by the user's
         self.counted = False  # whether each replay reads the numbers in what is followed
         self.found: set[Code] = set()  # the code of functions that were met
         self.follow(of.function, of.name)
         self.follow(Tensor, "Tensor")
+        self.ask(CALLED, vars(np), "a function of NumPy")
         for value in self.given.values():
             if not isinstance(value, Tensor):  # `structure` compares the parts
                 self.follow(value if parts_of(value) is None else type(value), "an argument")
         for code, globals_ in trace.ran.items():
             self._variables(code, globals_)
+        unknown, self.inner = self.unknown, True
+        while self.later:
+            value, name, self.counted = self.later.pop(0)
+            self.follow(value, name)
+        self.unknown, self.inner, self.counted = unknown, False, False
         for code in trace.ran.keys() - self.found:
             if code.co_freevars:
                 self._refuse(f"it calls {code.co_qualname}, a function that was made elsewhere and that no variable "
@@ -137,7 +142,7 @@ class World(Guards):
     def _object(self, value: Any, name: str) -> None:
         kind = type(value)
         owners = {owner_of_class(k) for k in kind.__mro__ if title(k) not in _OPEN and (
-            k is kind or not title(k).startswith(_BASES))}
+            k is kind or not title(k).startswith(_BASES)) and not (k in PLAIN and isinstance(value, Enum))}
         if isinstance(value, tuple) and hasattr(kind, "_fields") and not hasattr(value, "__dict__"):
             self.follow(tuple(value), name)
         elif not owners <= {OURS, USERS} or hasattr(kind, "__next__") or any(
@@ -156,11 +161,11 @@ class World(Guards):
         if (own := getattr(value, "__dict__", None)) is not None:
             names = owner_of_class(kind) != OURS or hasattr(kind, "keys")  # or a ModuleDict's
             self.ask(PARTS if names else LENGTH, own, f"the attributes of {name}")
-            if not ours:
+            if not (ours or isinstance(value, dict)):  # in which the place would be a key's
                 self.at(self._held(value), "__dict__", own, f"the attributes of {name}", follow=False)
         stepping = "step" in vars(kind) and owner_of_class(kind) == USERS
-        self.counted = ours and not stepping and (id(own) in self.effects or any(
-            [title(k).startswith("optim.") for k in kind.__mro__]))
+        self.counted = ours and not stepping and (id(own) in self.effects or title(
+            next(k for k in kind.__mro__ if owner_of_class(k) == OURS)).startswith("optim."))
         for where, key in [*[(own, key) for key in own or ()], *[(value, slot) for slot in slots_of(kind)]]:
             part = get(where, key)
             if key in self.names or ours and not (self.counted and _counts(part)) or whole or (
@@ -259,11 +264,13 @@ class World(Guards):
         if owner == PYTHON or owner == OURS and issubclass(of, Op):
             return  # an op's class gets code when it is needed
         self.ask(CLASS, of, f"the definition of {of.__name__}")
+        ours = owner == USERS and any([owner_of_class(k) == OURS for k in of.__mro__])  # whose code reads attributes
         for key, value in list(vars(of).items()):
             f = value.__func__ if isinstance(value, _STATIC) else value
-            if key in self.names or key[:2] == "__" and callable(value) or type(value) in (int, float, bool) or (
-                    isinstance(value, Op) or isinstance(f, types.FunctionType) and id(f.__code__) in self.ran):
-                self.at(of, key, value, f"{of.__name__}.{key}", follow=owner == USERS)
+            named = key in self.names or key[:2] == "__" and callable(value) or type(value) in (int, float, bool) or (
+                isinstance(value, Op) or isinstance(f, types.FunctionType) and id(f.__code__) in self.ran)
+            if named or ours:
+                self.at(of, key, value, f"{of.__name__}.{key}", known=not named, follow=owner == USERS)
 
     def _module(self, module: types.ModuleType, name: str) -> None:
         own = vars(module)
@@ -282,14 +289,13 @@ class World(Guards):
             self.bound.append(self.places[id(where), key])
         else:
             self.entries.append(Entry(where, key, value, name))
-            if follow and value is not MISSING:
-                before, inner = self.unknown, self.inner
-                self.inner = inner or known
+            if follow and value is not MISSING and known > self.inner:
+                self.later.append((value, name, self.counted))
+            elif follow and value is not MISSING:
                 try:
                     self.follow(value, name)
                 except RecursionError:
                     self._refuse("it reads objects that are nested too deep")
-                self.inner, self.unknown = inner, before if known else self.unknown
 
     def bind(self) -> None:
         """Watch the places whose Tensors are also found elsewhere, or that have changed since."""
