@@ -12,15 +12,12 @@ NAMES = """
 
     logical_not neg log log2 log10 exp exp2 sqrt rsqrt sin cos tan asin acos atan trunc ceil floor round isinf isnan
     isfinite lerp square clamp clip sign abs reciprocal
-
     relu sigmoid logsigmoid hardsigmoid elu celu selu swish silu relu6 hardswish tanh sinh cosh atanh asinh acosh
     hardtanh erf gelu quick_gelu leaky_relu mish softplus softsign
 
     add sub mul div mod fmod bitwise_xor bitwise_and bitwise_or bitwise_not lshift rshift pow maximum minimum where
     copysign logaddexp
-
     cast bitcast float half int bool bfloat16 double long short
-
     view reshape expand permute flip shrink pad __getitem__ gather cat stack repeat repeat_interleave split chunk unfold
     meshgrid squeeze unsqueeze T transpose flatten unflatten diag diagonal roll rearrange
 
@@ -32,9 +29,7 @@ NAMES = """
 
     linear sequential layernorm batchnorm dropout one_hot scaled_dot_product_attention binary_crossentropy
     binary_crossentropy_logits sparse_categorical_crossentropy cross_entropy nll_loss
-
     qr svd
-
     shape dtype device ndim numel element_size nbytes is_floating_point size data item tolist numpy assign detach clone
     to contiguous gradient backward
 """.split()

@@ -34,7 +34,6 @@ _SAFE = _DRAW, _NUMBERS = "draw", "numbers of an optimizer"  # steps in Python t
 
 class Program:
     """The steps of a tape on their own memory, with inputs and results; calling it with Tensors replays them.
-
     inputs: the Tensors that change from call to call. result: the function's result, and the values it bound to places.
     world: what was there before; its Tensors are returned as they are. fuse: whether kernels may replace NumPy.
     """

@@ -1,5 +1,4 @@
 """A tape: the steps of a function, recorded while it runs, so that they can be repeated without Python.
-
 An op on Tensors is a view, if its result shows memory that the tape knows; calls of kernels, if these wrote its result
 and read nothing but such memory; else Python: its forward is called again, and its result copied to the same place. VJP
 rules run on Tensors meanwhile, as for the graph of a gradient, so that a rule is recorded as the ops that it calls.
@@ -88,7 +87,6 @@ class Origins:
 
 class Tape(Listener):
     """The steps of this thread since it was opened; see this module's docstring.
-
     inputs: arrays that will hold other numbers when it is replayed. before: an earlier tape of the same function.
     leaves: Tensors that may have gradients from before. first: called before the first op, if it is only compared.
     """

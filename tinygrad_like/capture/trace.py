@@ -26,9 +26,9 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__
 _PURE = frozenset("_abc _collections _collections_abc _functools _operator _py_abc _warnings _weakrefset abc builtins "
                   "cmath collections contextlib copy copyreg dataclasses enum functools itertools math "
                   "numbers operator re string types typing warnings".split())  # their functions read only arguments
-_IMPURE = frozenset("Formatter __import__ __reduce_ex__ __subclasses__ asdict astuple breakpoint catch_warnings "
-                    "compile dump errstate eval exec filterwarnings fromfile get_type_hints getbufsize geterr "
-                    "geterrcall globals hash id import_module input mro open print reload replace resetwarnings "
+_IMPURE = frozenset("Formatter __import__ __reduce__ __reduce_ex__ _reduce_ex __subclasses__ asdict astuple breakpoint "
+                    "catch_warnings compile dump errstate eval exec filterwarnings fromfile get_type_hints getbufsize "
+                    "geterr geterrcall globals hash id import_module input mro open print reload replace resetwarnings "
                     "seterr seterrcall simplefilter tofile warn warn_explicit".split())
 _OTHER = tuple("random _core.arrayprint _core.memmap lib._datasource lib._format lib._npyio".split())  # of NumPy
 _NN, _OPTIM = [os.path.join(_ROOT, name, "") for name in ("nn", "optim")]
@@ -89,7 +89,7 @@ def names_in(code: Code) -> tuple[frozenset[str], frozenset[str], frozenset[tupl
     """The names that code looks up as variables; all that it may use of objects, also in getattr(x, "name"); pairs of
     names of which the second is looked up in what the first gave; and modules that it imports."""
     variables, pairs, modules, before = set[str](), set[tuple[str, str]](), set[str](), ""
-    names, module = {*code.co_names}, ""
+    names, module, last = {*code.co_names}, "", ""
     for step in dis.get_instructions(code):
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
             variables.add(step.argval)
@@ -110,6 +110,9 @@ def names_in(code: Code) -> tuple[frozenset[str], frozenset[str], frozenset[tupl
             if before:  # what is not followed by an attribute's name is used as a whole
                 attribute = step.opname in ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR")
                 pairs.add((before, step.argval if attribute else "__dict__"))
+            if step.opname == "BINARY_SUBSCR" and last != "LOAD_CONST" or step.argval in ("items", "values"):
+                names.add("[]")  # a key that it computes
+            last = step.opname
             named = step.opname.startswith(("LOAD_", "IMPORT_")) and isinstance(step.argval, str)
             before = step.argval if named else ""
     texts = [x for c in code.co_consts for x in (c if isinstance(c, tuple) else [c]) if isinstance(x, str)]

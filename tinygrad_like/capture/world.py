@@ -65,7 +65,8 @@ class World(Guards):
                 self._refuse(f"{code.co_qualname}, at {code.co_filename}:{code.co_firstlineno}, uses {min(hidden)}, "
                              "which hides what it reads or does; name attributes, and call functions directly")
         # Whether it reads options of an optimizer, which it may name in any way.
-        self.options = "param_groups" in self.names and "params" not in self.names
+        self.options = "param_groups" in self.names and ("params" not in self.names or any(
+            [{"param_groups", "[]"} <= names_in(code)[1] for code in trace.ran]))
         self.exact = "is_" in self.names  # or "is", or "is not"
         self.inner = False  # whether the user's code does not read what is followed,
         self.later: list[tuple[Any, str, bool]] = []  # which comes last, so that what both read is met by the user's
@@ -157,7 +158,7 @@ class World(Guards):
         """The attributes that the code names; all of an object of ours, or of a subclass, since our code reads them."""
         kind, before = type(value), self.counted
         whole = isinstance(value, Enum) or isinstance(value, types.SimpleNamespace) and (  # C code compares it
-            "[" in name or " of " in name or any(["__dict__" in self.pairs.get(k, ()) for k in name.split(".")]))
+            "[" in name or " of " in name or "__" in [x[:2] for k in name.split(".") for x in self.pairs.get(k, ())])
         if (own := getattr(value, "__dict__", None)) is not None:
             names = owner_of_class(kind) != OURS or hasattr(kind, "keys")  # or a ModuleDict's
             self.ask(PARTS if names else LENGTH, own, f"the attributes of {name}")
@@ -248,9 +249,8 @@ class World(Guards):
             for whole in (name, f"{package}.{name}"):
                 self.at(sys.modules, whole, sys.modules.get(whole, MISSING), name)
         for name in names_in(code)[0]:
-            self.at(variables, name, variables.get(name, MISSING), name)
-            if name not in variables:
-                self.at(vars(builtins), name, vars(builtins).get(name, MISSING), name)
+            for own in (variables, vars(builtins))[:1 + (name not in variables)]:
+                self.at(own, name, own.get(name, MISSING), name)
 
     def _class(self, of: type, name: str) -> None:
         """What the code names, functions that ran, and operators, in a class; and its bases."""
