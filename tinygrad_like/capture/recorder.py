@@ -112,9 +112,8 @@ class Tape(Listener):
         self.lent = self._lent()  # leaves, by the memory of the gradients that they have before
         self.accumulated: dict[int, tuple] = {}  # leaves, with gradients that the function reads or adds to
         self.effects: dict[int, Any] = {}  # objects whose methods are effects
-        self.inside, self.failed, self.trouble = False, False, ""  # if an op runs, or failed; why it is not replayed
+        self.inside, self.failed, self.trouble, self.why = False, False, "", ""  # why: it is not replayed; has grounds
         self.grounds: list[tuple[Any, bytes]] = []  # inputs, by index, and memory that Python looks at, with its bytes
-        self.why = ""  # the reason for the last of these
 
     def __enter__(self) -> Tape:
         try:
@@ -283,7 +282,8 @@ class Tape(Listener):
     def rule(self, op: Any, node: Any, i: int | None, rule: Callable, g: Any, values: Sequence) -> Any:
         if mode.recording:
             return rule(g, *values)
-        given = self.unit(f"the VJP of {op.name}", rule, tuple(map(_array, (g, *values))), by_kernels=i is not None)
+        given = NotImplemented if i is not None and not op.ours else self.unit(  # the user's may do more than compute
+            f"the VJP of {op.name}", rule, tuple(map(_array, (g, *values))), by_kernels=i is not None)
         if given is NotImplemented and i is not None:  # no kernels compute it: record the ops that it calls
             return op.rules[0 if op.variadic else i][0](g, *values)
         return repointed(given, wrap)
