@@ -39,8 +39,8 @@ class Ask(NamedTuple):
 LENGTH, PARTS, IDS, RESULT = Ask(len), Ask(list), Ask(lambda of: [*map(Same, of)]), Ask(lambda of: of())
 CLASS = Ask(lambda of: (of.__name__, of.__qualname__, of.__mro__, len(vars(of))))
 FLAGS = Ask(lambda x: x.flags.writeable, word=_OWN + 48)
-CALLED = Ask(lambda of: {key: x for key, x in of.items() if callable(x)}, word=_OWN + 8)  # its ma_version_tag
-WITHOUT_GRADIENT = Ask(lambda own: own.get("_grad") is None, own=True)  # of a Tensor's attributes
+CHANGES = Ask(lambda of: c_uint64.from_address(id(of) + _OWN + 8).value, word=_OWN + 8)  # a dict's ma_version_tag
+NO_GRADIENT = Ask(lambda own: own.get("_grad") is None, own=True)  # of a Tensor's attributes
 
 
 class Entry(NamedTuple):
@@ -153,10 +153,10 @@ class Guards:
 
     def drop_gradients(self, of: Set[int]) -> None:
         """Ask no more whether these Tensors have gradients, which they had, and which the program drops first."""
-        asked = {id(e.where): e.value for e in self.entries if e.key is WITHOUT_GRADIENT}
+        asked = {id(e.where): e.value for e in self.entries if e.key is NO_GRADIENT}
         self.free = {key for t in self.tensors if id(t) in of and asked.get(key := id(vars(t))) is False}
         self.quick, self.entries = None, [
-            entry for entry in self.entries if entry.key is not WITHOUT_GRADIENT or id(entry.where) not in self.free]
+            entry for entry in self.entries if entry.key is not NO_GRADIENT or id(entry.where) not in self.free]
 
     def _in_one_expression(self) -> Callable[[], bool]:
         """Code that tests whether all is as it is now. Classes are compared by version, and what small objects hold by

@@ -21,7 +21,7 @@ from ..core.dispatch import Op
 from ..core.tensor import Tensor
 from ..dtypes import memory
 from .capture import capture
-from .guards import CALLED, CLASS, FLAGS, IDS, LENGTH, MISSING, PARTS, RESULT, WITHOUT_GRADIENT, Ask, Entry, Guards, get
+from .guards import CHANGES, CLASS, FLAGS, IDS, LENGTH, MISSING, NO_GRADIENT, PARTS, RESULT, Ask, Entry, Guards, get
 from .pytree import FIELDS, PLAIN, holds_only_tensors, parts_of, slots_of, tensors_in
 from .trace import HIDING, OURS, PYTHON, SEEN, USERS, Code, names_in, owner_of, owner_of_class, pure, title
 
@@ -51,7 +51,7 @@ class World(Guards):
     def __init__(self, of: capture, parts: Sequence[Any], effects: Set[int] = frozenset(), before: World | None = None):
         super().__init__()
         # Whether each Tensor that needs a gradient had none, by the id of its attributes.
-        self.without = {id(e.where): e.value for e in (before.entries if before else ()) if e.key is WITHOUT_GRADIENT}
+        self.without = {id(e.where): e.value for e in (before.entries if before else ()) if e.key is NO_GRADIENT}
         self.trace, self.places, self.unknown, self.effects = (trace := of.trace), of.places, "", effects
         self.seen, self.given = dict[int, Any](), {id(part): part for part in parts}
         self.ran = {id(code) for code in (*trace.ran, *trace.own)}
@@ -74,7 +74,7 @@ class World(Guards):
         self.found: set[Code] = set()  # the code of functions that were met
         self.follow(of.function, of.name)
         self.follow(Tensor, "Tensor")
-        self.ask(CALLED, vars(np), "a function of NumPy")
+        self.ask(CHANGES, vars(np), "a function of NumPy")
         for value in self.given.values():
             if not isinstance(value, Tensor):  # `structure` compares the parts
                 self.follow(value if parts_of(value) is None else type(value), "an argument")
@@ -185,7 +185,7 @@ class World(Guards):
             what = f"{_OF_TENSORS[key]} of {name}" if key in _OF_TENSORS else f"{name}.{key}"
             self.at(own, key, own.get(key, MISSING), what, follow=key != "_data")
         if t.requires_grad or type(t) is not Tensor:  # a frozen parameter may keep a gradient
-            self.at(vars(t), WITHOUT_GRADIENT, self.without.get(id(vars(t)), t._grad is None),
+            self.at(vars(t), NO_GRADIENT, self.without.get(id(vars(t)), t._grad is None),
                     "which Tensors have gradients")
 
     def _array(self, x: np.ndarray, name: str) -> None:
