@@ -34,11 +34,10 @@ _SAFE = _DRAW, _NUMBERS = "draw", "numbers of an optimizer"  # steps in Python t
 
 class Program:
     """The steps of a tape on their own memory, with inputs and results; calling it with Tensors replays them.
-    inputs: the Tensors that change from call to call. result: the function's result, and the values it bound to places.
-    world: what was there before; its Tensors are returned as they are. fuse: whether kernels may replace NumPy.
-    """
+    inputs: Tensors that change from call to call. flags: their requires_grad after it. result: what it returned, and
+    bound to places. world: what was there, returned as it is. fuse: whether kernels may replace NumPy."""
 
-    def __init__(self, tape: Tape, inputs: Sequence[Tensor], result: Any, world: Guards, fuse: bool):
+    def __init__(self, tape: Tape, inputs: Sequence[Tensor], flags: list[bool], result: Any, world: Guards, fuse: bool):
         self.tape, self.fuse, self.world, outside = tape, fuse, world, world.tensors
         self.source: dict[int, tuple[str, Any]] = {id(t): ("outside", t) for t in outside}
         input_of = {id(x): i for i, x in reversed([*enumerate(inputs)])}
@@ -75,8 +74,7 @@ class Program:
         self.blocks = Counter([id(memory(t._data)) for t in {id(t): t for t in tensors_in(result)}.values()])
         self.instead: dict[int, Any] = {}  # Tensors of the result, and memory of several, by what they stand for
         self.result = rebuilt(result, self._standin)
-        self.plain, self.ends = plain_in([self.result, *inputs]), tensors_in(self.result)
-        self.flags = [t.requires_grad for t in inputs]  # which the function may set
+        self.plain, self.ends = plain_in([self.result, flags]), tensors_in(self.result)
         del self.instead, self.blocks
         self._plan_gradients(input_of, {id(t) for t in outside})
         self.arrays = [self.grads[j][1]._data for j in self.owned]
@@ -85,7 +83,7 @@ class Program:
         self.parts = [part for python, run in runs for part in (run if python else [Calls(run)])]
         del self.moved, self.source  # they would keep the recording's results alive
         self.views = sum(map(getrefcount, self.arrays))  # its own references to them
-        self.audited = False  # whether gradients may be Python's
+        self.flags, self.audited = flags, False  # audited: whether gradients may be Python's
         self.small = self.arena.nbytes + sum([m.nbytes for m in tape.state.values()]) < 2**21  # bytes
 
     def _plan_gradients(self, input_of: dict[int, int], known: set[int]) -> None:
@@ -200,8 +198,9 @@ class Program:
         for k in self.changed:
             given[k]._data[...] = self.inputs[k]
             given[k].touch()
-        for t, flag in zip(tensors, self.flags, strict=True):
-            t.requires_grad = flag
+        if [t.requires_grad for t in tensors] != self.flags:
+            for t, flag in zip(tensors, self.flags, strict=True):
+                t.requires_grad = flag
         self._give_gradients(tensors)
         copy = partial(self._copy, tensors, {})  # a function inside that calls itself would keep them alive
         (returned, bound), left = self.result, self.world.left

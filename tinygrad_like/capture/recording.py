@@ -113,7 +113,7 @@ def _make(self: capture, kind: Kind, tape: Tape, result: Any, inputs: list[Tenso
     for place in [*world.bound, *[place for place, _ in world.left]]:
         if id(place.where) in counted or not inner.isdisjoint(re.findall(r"\w+", place.name)):
             raise Refused(f"it sets {place.name}, which code inside an op or an optimizer's step reads; set it outside")
-    kind.make = partial(Program, tape, inputs, both, world)
+    kind.make = partial(Program, tape, inputs, [t.requires_grad for t in inputs], both, world)
     kind.program, kind.fused = kind.make(self.fuse), None
     if world.names.isdisjoint(("grad", "_grad")):
         world.drop_gradients(tape.leaves.keys() - tape.accumulated.keys())
@@ -147,7 +147,8 @@ def audit(self: capture, kind: Kind, inputs: list[Tensor], args: tuple, options:
         return result
     left, returned, different = world.left, (result, [place.get() for place in world.bound]), now and now.different
     wrong, _ = world.changed({id(d) for d in tape.counted()})
-    if [x for _, x in left] != [x for _, x in world.left] or plain_in([returned, *inputs]) != program.plain:
+    if [x for _, x in left] != [x for _, x in world.left] or program.plain != plain_in(
+            [returned, [t.requires_grad for t in inputs]]):
         wrong = wrong or "what it returns, or a flag that it sets"
     if before is not None and not different:
         known, wrong = wrong, program.differs(before, returned, given, wrong)
