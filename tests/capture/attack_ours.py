@@ -119,11 +119,9 @@ DECORATED = [H(name, setup, "loss = f(loss)", shows=shows) for name, setup, show
     ("while a number is small", "n = 1\ndef f(v):\n    global n\n    n += 1\n    k = n\n    while k > 1:\n        k //= 2; v = v * 1.5\n"
      "    return v", "n"),
     ("a Tensor made of a counter", "n = 0\ndef f(v):\n    global n\n    n += 1\n    return v * Tensor([1.0, n]).sum()", "n"),
-    ("a Tensor filled with a counter", "n = 0; t = Tensor.zeros(2)\ndef f(v):\n    global n\n    n += 1; t.fill_(n)\n    return v * t.sum()",
-     "(n, t)"),
+    ("a Tensor filled with a counter", "n = 0; t = Tensor.zeros(2)\ndef f(v):\n    global n\n    n += 1; t.fill_(n)\n    return v * t.sum()", "(n, t)"),
     ("an index that counts", "n = 0; t = Tensor.randn(20)\ndef f(v):\n    global n\n    n += 1\n    return v * t[n]", "n"),
-    ("an item that counts", "n = 0; t = Tensor.zeros(20)\ndef f(v):\n    global n\n    n += 1; t[n] = v.detach()\n    return v * (1 + t.sum())",
-     "(n, t)"),
+    ("an item that counts", "n = 0; t = Tensor.zeros(20)\ndef f(v):\n    global n\n    n += 1; t[n] = v.detach()\n    return v * (1 + t.sum())", "(n, t)"),
     ("a power that counts", "n = 0\ndef f(v):\n    global n\n    n += 1\n    return v ** n + v / (1 - 0.9 ** n)", "n"),
 ]]
 
@@ -167,6 +165,7 @@ PATCHES += [
     H("a class attribute that a layer reads", "class Q(nn.MSELoss): reduction = 'mean'\nq = Q(); del q.reduction", "loss = loss + q(h, h * 0.5)", "if i == 7: Q.reduction = 'sum'"),
     H("a rule of an op that counts", "n = [0]\nfrom tinygrad_like import primitive\n@primitive\ndef same(a): return a * 1\ndef rule(g): n[0] += 1; return g * (1 + n[0] / 8)\nsame.vjp(a=rule)", "loss = same(loss)", shows="n[0]"),
     H("a NumPy function that ops call is patched", "old = np.concatenate", "loss = loss + Tensor.cat(h, h).mean()", "np.concatenate = (lambda *a, **k: old(*a, **k) * 2) if i == 7 else old"),
+    H("an argument is set to require a gradient", step="x.requires_grad_(); loss = loss + model(x).square().mean()", ends="x.grad = None", kept=False),
     H("the order of a ModuleDict", "d = nn.ModuleDict({'a': nn.Tanh(), 'b': nn.GELU()})", "for k in d: loss = d[k](loss)", "if i == 7: d['a'] = d.pop('a')"),
 ]
 
@@ -195,8 +194,7 @@ OURS = [
     H("gamma of a schedule", STEPLR, "loss = loss * (1 + getattr(sched, 'gamma', 0.5))", "if i > 5: sched.gamma = 1 + i // 3", ends="sched.step()"),
     H("base rates of a schedule", STEPLR, ends="sched.step()", between="if i == 7: sched.base_lrs = [0.1]"),
     H("step_size of a schedule", STEPLR, ends="sched.step()", between="if i == 7: sched.step_size = 1"),
-    H("a schedule is loaded", STEPLR, ends="sched.step()", between="if i == 7: sched.load_state_dict({**sched.state_dict(), 'last_epoch': 1})",
-      kept=False),
+    H("a schedule is loaded", STEPLR, ends="sched.step()", between="if i == 7: sched.load_state_dict({**sched.state_dict(), 'last_epoch': 1})", kept=False),
     H("a schedule is replaced", STEPLR, ends="sched.step()", between="if i == 7: sched = optim.lr_scheduler.ExponentialLR(optimizer, 0.5)"),
     H("the rate is set", between="optimizer.param_groups[0]['lr'] = 0.01 / (1 + i // 3)"),
     H("the rate becomes a NumPy number", "sched = optim.lr_scheduler.ExponentialLR(optimizer, 0.9)", between="if i == 6: optimizer.param_groups[0]['lr'] = np.float32(0.004)", ends="sched.step()",

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Callable
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -488,14 +490,14 @@ def a_trainer_whose_method_is_captured(captured):
         def __init__(self):
             self.model = nn.MLP([4, 8, 3])
             self.optimizer = optim.Adam(self.model.parameters(), lr=1e-2)
-            self.args = Namespace(smoothing=0.1, clip=1.0)
+            self.args = Namespace(smoothing=0.1, clip=1.0, kind=IntEnum("Kind", "A B").B, weights=Counter(a=2))
 
         @captured
         def step(self, batch):
             loss = F.cross_entropy(self.model(batch["x"]), batch["y"], label_smoothing=self.args.smoothing)
             self.optimizer.zero_grad()
             loss.backward()
-            optim.clip_grad_norm(self.model.parameters(), self.args.clip)
+            optim.clip_grad_norm(self.model.parameters(), self.args.clip * self.args.kind * self.args.weights["a"])
             self.optimizer.step()
             return {"loss": loss.detach()}
 

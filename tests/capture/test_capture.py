@@ -122,10 +122,9 @@ def test_training_is_the_same_to_the_bit(make):
 
 
 TWICE = {
-    "adam": lambda p: optim.Adam(p, lr=0.01),
     "groups": lambda p: optim.AdamW([{"params": p[:1]}, {"params": p[1:], "lr": 0.02}], lr=0.01),
     "schedule": lambda p: optim.Adam(p, lr=lambda t: 0.01 / (1 + t)),
-    "without a kernel": lambda p: optim.Adafactor(p, lr=0.01),
+    "adam": lambda p: optim.Adam(p, lr=0.01), "without a kernel": lambda p: optim.Adafactor(p, lr=0.01),
     "schedule without a kernel": lambda p: optim.Adafactor(p, lr=lambda t: 0.01 / (1 + t)),
     "a sum": lambda p: optim.Adagrad(p, lr=0.01, lr_decay=0.1, initial_accumulator_value=0.1),
     "the largest": lambda p: optim.Adam(p, lr=0.01, amsgrad=True),
