@@ -307,6 +307,7 @@ OURS = [
       "g.grad = Tensor.ones(3) * (1 + (i in (5, 7, 8)))"),
     H("a gradient from before that the step clears", "g = nn.Parameter(Tensor.ones(3))", "g.grad.zero_()\nloss = loss + (g * loss.detach()).sum()",
       "g.grad = Tensor.ones(3) * i", "g.grad", kept=False),
+    H("a constant has a gradient", "g = Tensor.ones(1)", "loss = loss * (2.0 if g.grad is None else 0.5)", "g.grad = Tensor.ones(1) if i in (6, 7, 11) else None"),
     H("a target network", "target = copy.deepcopy(model)", "loss = loss + (h - target(x)).square().mean()",
       "if i % 4 == 3: target.load_state_dict(model.state_dict())"),
     H("a target network is replaced", "target = copy.deepcopy(model)", "loss = loss + (h - target(x)).square().mean()",

@@ -303,7 +303,8 @@ class Program:
             t._data, self.grads[j] = grad._data, (leaf, t, i, k)
         after.arrays[count:] = moved = [t._data for t in moving]
         give_back(self.arena.nbytes)  # memory that Python has freed makes room for the program
-        in_bytes(self.arena)[...] = 255  # NaN, and -1
+        if self.tape.steps:  # it is new: whatever reads memory before a step writes it gets NaN or -1
+            in_bytes(self.arena)[...] = 255
         before.restore()
         stopped = False
         try:

@@ -37,12 +37,11 @@ class Saved:
         self.copies = [*map(_bytes, arrays)]
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        copies = iter(self.copies)
-        if self.file is not None:
-            self.file.seek(0)
-        for part in [part for x in self.arrays for part in self._parts(x)]:
-            found = self.file.read(part.nbytes) if self.file is not None else next(copies)
-            yield part, np.ndarray(part.shape, part.dtype, found)
+        if (file := self.file) is None:
+            return iter([(x, np.ndarray(x.shape, x.dtype, of)) for x, of in zip(self.arrays, self.copies, strict=True)])
+        file.seek(0)
+        parts = [part for x in self.arrays for part in self._parts(x)]
+        return ((part, np.ndarray(part.shape, part.dtype, file.read(part.nbytes))) for part in parts)
 
     def restore(self, arrays: bool = True) -> None:
         for x, values in self if arrays else ():

@@ -184,7 +184,7 @@ class World(Guards):
         for key in [*_OF_TENSORS, *own.keys() - FIELDS, *[key for key in named if not hasattr(t, key)]]:
             what = f"{_OF_TENSORS[key]} of {name}" if key in _OF_TENSORS else f"{name}.{key}"
             self.at(own, key, own.get(key, MISSING), what, follow=key != "_data")
-        if t.requires_grad or type(t) is not Tensor:  # a frozen parameter may keep a gradient
+        if t.requires_grad or type(t) is not Tensor or "grad" in self.names:  # a frozen parameter may keep one
             self.at(vars(t), NO_GRADIENT, self.without.get(id(vars(t)), t._grad is None),
                     "which Tensors have gradients")
 
