@@ -91,7 +91,7 @@ def scale(x, by=3):
     lambda i: 1j * (2 if i < 5 else 3),
     lambda i: frozenset([2 if i < 5 else 3]),
 ], ids=["function", "partial", "namespace", "range", "complex", "frozenset"])
-@pytest.mark.filterwarnings("ignore:capture. .* without capture")
+@pytest.mark.filterwarnings("ignore:capture. .* eagerly")
 def test_an_argument_may_be_a_new_object_in_each_call(others):
     def make(decorate):
         def f(x, given):
@@ -188,7 +188,7 @@ def test_state_that_shows_a_parameter_is_refused_in_words():
     assert [step(Tensor(X)) for _ in range(9)] and "clone() it" in step.gave_up
 
 
-@pytest.mark.filterwarnings("ignore:capture. .* without capture")
+@pytest.mark.filterwarnings("ignore:capture. .* eagerly")
 def test_state_may_become_a_view_of_a_parameter():
     def make(decorate):
         w = nn.Parameter(X.copy())
@@ -453,7 +453,7 @@ def test_a_step_that_does_not_name_what_it_reads_runs_eagerly(read):
     def step(x):
         return x * read(o)
 
-    with pytest.warns(UserWarning, match=r"test_calls.py:\d|read is a functools._lru_cache_wrapper"):
+    with pytest.warns(UserWarning, match=r"test_calls.py:\d|read, of type functools._lru_cache_wrapper"):
         assert [step(Tensor(X)).tolist() for _ in range(4)] == [(2 * X).tolist()] * 4
     assert not step.programs
 

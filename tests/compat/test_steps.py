@@ -15,7 +15,7 @@ NAMES = list(load(PATH, ours(SOURCE)).PROGRAMS)
 COUNTING = "alibi"  # counts in Python, so it runs without capture and says so
 
 
-@pytest.mark.filterwarnings("ignore:capture. step runs without capture.*is changed by the function itself")
+@pytest.mark.filterwarnings("ignore:capture. step runs eagerly.*it changes")
 @pytest.mark.parametrize("name", NAMES)
 def test_a_captured_step_has_the_eager_losses(name):
     losses = []

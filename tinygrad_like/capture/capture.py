@@ -44,7 +44,7 @@ def _not_now() -> str:
                 for key, f in vars(k).items() if key[:2] == "__" and isinstance(f, FunctionType) and (
                     owner_of(f.__globals__, f.__code__.co_filename) == USERS)]
     replaced += [f"np.{key}" for key, x in _NUMPY.items() if vars(np).get(key) is not x]
-    return f"{replaced[0]} is your function, which programs would not call as Python does" if replaced else ""
+    return f"{replaced[0]} is replaced by a function of yours, which a program would not call" if replaced else ""
 
 
 class eager(Setting):
@@ -91,7 +91,7 @@ class Kind:
     def why(self) -> str:
         """The difference that made the last call another kind."""
         if self.world is not None and self.world.what:
-            return f"{self.world.what} is another one in each call; make it a Tensor, or pass it as one"
+            return f"{self.world.what} is different in each call; make it a Tensor, or pass it as one"
         return "" if self.tape is None else self.tape.why
 
     def watch(self, world: World, found: list[Any]) -> list[Tensor]:
@@ -143,7 +143,7 @@ class capture:
             key = (structure(args, found), structure(options, found) if options else None, recording,
                    random.rows and random.rows.count, dtypes.get_default_dtype(), *alike(found))
         except (Refused, RecursionError) as error:  # of a list that holds itself
-            self.warn(str(error))
+            self.warn(str(error) if type(error) is Refused else "an argument is nested too deeply, or holds itself")
             return self.function(*args, **options)
         with self.lock:
             kinds = self.kinds.get(key) or self.kinds.setdefault(key, [])
@@ -202,8 +202,8 @@ class capture:
     def warn(self, why: str) -> None:
         """Warn once why something is not captured."""
         if why not in self.said and self.strict:
-            who = f"{self.name} runs" if self.closed and not self.kinds else f"calls of {self.name} like this one run"
-            warn(f"capture: {who} without capture from now on, since {why}")
+            who = f"{self.name} runs" if self.closed and not self.kinds else f"such calls of {self.name} run"
+            warn(f"capture: {who} eagerly from now on, since {why}")
         self.said.add(why)
         self.gave_up = why
 

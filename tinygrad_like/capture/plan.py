@@ -77,7 +77,7 @@ def placed(steps: Sequence[Step], pinned: set[int], kept: dict[int, bool],
     given = dict[int, np.ndarray]()
     for x in inputs:
         if given.setdefault(id(memory(x)), x) is not x:
-            raise Refused("two arguments lie in the same memory; pass a clone()")
+            raise Refused("two arguments share memory; pass a clone()")
         low, high = byte_bounds(x)
         blocks[id(memory(x))] = [-1, now, low, high - low]
     offsets, count = _offsets(blocks)

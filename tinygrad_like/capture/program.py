@@ -48,12 +48,12 @@ class Program:
         lasting = {*tape.input_of, *there, *map(id, map(memory, arrays))}
         for t in tensors_in(result):
             if id(t) not in self.source and t.requires_grad and t.node is not None and alive(t.node):
-                raise Refused("its result stands on a graph, for which backward may be called outside; return its "
+                raise Refused("its result has a graph, on which backward could be called outside; return its "
                               "detach(), capture the whole step, or wrap it in no_grad")
             if id(t) not in self.source and id(memory(tape.origins.noted(t._data))) in lasting:
-                raise Refused("it returns or keeps a view of a Tensor that was there, or of a gradient; clone() it")
+                raise Refused("it returns or stores a view of a Tensor from outside, or of a gradient; clone() it")
             if id(t) not in self.source and (t._grad is not None or t._hooks or type(t) is not Tensor):
-                raise Refused("its result has a gradient, hooks or a class of its own; return its detach()")
+                raise Refused("its result has a gradient or hooks, or is of a subclass of Tensor; return its detach()")
         changed = {key for step in tape.steps for key in step.uses()[1]}
         self.added = {key: leaf for key, (leaf, _) in tape.accumulated.items()}  # whose gradients it reads or adds to
         given = [*tape.inputs, *[grad._data for _, grad in tape.accumulated.values()]]
@@ -65,7 +65,7 @@ class Program:
         if not self.added.keys().isdisjoint(input_of):
             raise Refused("it adds to the gradient of an argument; set that to None before")
         if not there.isdisjoint(map(id, map(memory, given[len(tape.inputs):]))):
-            raise Refused("it changes a gradient that is found elsewhere too; set it to None before backward, or keep "
+            raise Refused("it changes a gradient that is held elsewhere too; set it to None before backward, or keep "
                           "a clone() of it")
         kept = dict.fromkeys([id(memory(tape.origins.noted(t._data))) for t in tensors_in(result)], False)
         kept |= {id(memory(x)): key not in tape.dropped for key, (_, x) in tape.gradients.items()}
@@ -96,7 +96,7 @@ class Program:
             at, x = tape.gradients.get(key, (0, None))  # of the recorded call; there may be others since then
             grad: Any = leaf._grad if at else None
             if grad is not None and (grad.requires_grad or grad.node is not None):
-                raise Refused("its gradients stand on a graph; detach() them")
+                raise Refused("its gradients have a graph; detach() them")
             if at in added:
                 if id(tape.accumulated.get(key, (None, None))[1]) != at:
                     raise Refused("it gives a Tensor the gradient of another one; clone() it")

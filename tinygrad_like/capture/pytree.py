@@ -51,11 +51,11 @@ def structure(value: Any, found: list) -> Any:
         found.append(value)
         array = value._data
         if value.node is not None and alive(value.node):
-            raise Refused("a Tensor that it is given stands on a graph, in which backward would go on outside; pass "
-                           "its detach(), or capture what computes it too")
+            raise Refused("an argument has a graph, through which backward would leave the function; pass its "
+                          "detach(), or capture what computes it too")
         if value._hooks or len(value.__dict__) > 1 and not value.__dict__.keys() <= FIELDS or (
                 kind is not Tensor and owner_of_class(kind) != OURS):
-            raise Refused("a Tensor that it is given has hooks, attributes or a class of its own; pass its detach()")
+            raise Refused("an argument has hooks or attributes, or is of a subclass of Tensor; pass its detach()")
         return (kind, array.shape, array.dtype, value.requires_grad, value._grad is None, value.node is None,
                 array.flags.writeable, None if array.flags.c_contiguous else array.strides)  # which sums round by
     if kind is tuple or kind is list:
@@ -64,7 +64,7 @@ def structure(value: Any, found: list) -> Any:
     if kind in PLAIN:
         return _plain(kind, value)
     if isinstance(value, np.ndarray):
-        raise Refused("it is given a NumPy array, whose numbers it could not follow; make a Tensor of it outside")
+        raise Refused("an argument is a NumPy array; make a Tensor of it outside")
     if isinstance(value, np.generic):
         return value.dtype, value.tobytes()
     if (named := parts_of(value)) is not None:
@@ -160,12 +160,12 @@ def alike(found: Sequence[Any]) -> list[int]:
     return [] if len({*ids}) == len(ids) else [ids.index(i) for i in ids]
 
 
-def holds_only_tensors(value: Any) -> bool:
+def holds_only_tensors(value: Any, within: tuple[int, ...] = ()) -> bool:
     """Whether a value holds Tensors, without hooks or a graph to walk, and otherwise only numbers and the like."""
     if type(value) is Tensor:
         return not value._hooks and (value.node is None or not alive(value.node))
-    parts = [part for _, part in parts_of(value) or () if type(part) not in PLAIN]
-    return bool(parts) and all(map(holds_only_tensors, parts))
+    parts = [part for _, part in parts_of(value) or () if type(part) not in PLAIN and id(value) not in within]
+    return bool(parts) and all([holds_only_tensors(part, (*within, id(value))) for part in parts])
 
 
 def alive(root: Node) -> bool:

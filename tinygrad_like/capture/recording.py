@@ -45,7 +45,7 @@ def record(self: capture, kind: Kind, found: list[Any], args: tuple, options: di
         try:
             tape.end_with(tensors_in(result))
         except RecursionError:
-            tape.end("its result is nested too deep, or holds itself", "return its Tensors")
+            tape.end("its result is nested too deeply, or holds itself", "return its Tensors")
     kind.wrote = not all([tape.input_of.keys().isdisjoint(step.uses()[1]) for step in tape.steps])
     seen = {id(memory(t._data)) for t in outside.values()}
     tape.leaves = {key: t for key, t in tape.leaves.items() if key in outside or not (
@@ -59,8 +59,7 @@ def record(self: capture, kind: Kind, found: list[Any], args: tuple, options: di
         what, places = world.changed(effects, tape.state) if world is not None else ("", [])
         self.places |= {(id(place.where), place.key): place for place in places}
         if what in self.changed or what and kind.tries > _TRIES:  # as each last entry of a list
-            self.give_up(f"{what} is changed by the function itself; make it a Tensor, or change it outside and pass "
-                         "it")
+            self.give_up(f"it changes {what}; make that a Tensor, or change it outside and pass it")
             return result
         self.changed |= {what} - {""}
         if not what and world is not None and world.unknown:
@@ -77,7 +76,7 @@ def record(self: capture, kind: Kind, found: list[Any], args: tuple, options: di
             _make(self, kind, tape, result, inputs, {*map(id, found)})
             return result
         if kind.tries >= _TRIES and (tape.different or places):
-            raise Refused(tape.different or f"it sets {places[0].name} to what is found elsewhere; clone() it")
+            raise Refused(tape.different or f"it sets {places[0].name} to a Tensor held elsewhere too; clone() it")
     except Refused as error:
         self.give_up(str(error), kind)
         return result
@@ -95,7 +94,7 @@ def _marked(given: list[tuple[Tensor, dict]], parts: list[Any], now: list[Any], 
             if marks.get(name) is not value:
                 return f"it sets {name} of an argument"
     if any([a is not b and (type(a) is not int or a != b) for a, b in zip_longest(parts, now)]):
-        return "it changes a list, a dict or a dataclass that it is given; return what is new"
+        return "it changes an argument that is a list, a dict or a dataclass; return what is new"
     return next((f"it sets {name} of its result" for t in tensors_in(result) for name in vars(t) if name not in FIELDS),
                 "")
 
@@ -106,8 +105,8 @@ def _make(self: capture, kind: Kind, tape: Tape, result: Any, inputs: list[Tenso
     both = result, [place.get() for place in world.bound]
     kept = containers_in(both, given)
     if len(kept) > len({*kept} - world.known - given):
-        raise Refused("it returns or keeps a list, a dict or an object that was there before, or one of them twice"
-                      "; return a copy")
+        raise Refused("it returns or stores a list, a dict or an object that existed before, or the same one twice; "
+                      "return a copy")
     inner = {str(x) for code in self.trace.inner for x in (*code.co_names, *code.co_freevars, *code.co_consts)}
     counted = {id(d) for d in tape.counted()}
     for place in [*world.bound, *[place for place, _ in world.left]]:
@@ -137,7 +136,7 @@ def audit(self: capture, kind: Kind, inputs: list[Tensor], args: tuple, options:
             *_, (frame, _) = walk_tb(error.__traceback__)
             if not (now.failed if now else error.__context__ or owner_of(
                     frame.f_globals, frame.f_code.co_filename) != USERS):  # else a replay stops there, too
-                self.give_up(f"replays would not have raised the {type(error).__name__}", kind)
+                self.give_up(f"it raised {type(error).__name__}, and a replay would not have", kind)
             raise
         ticks = tick() - start
         if now:
@@ -158,8 +157,8 @@ def audit(self: capture, kind: Kind, inputs: list[Tensor], args: tuple, options:
         kind.replays, ticks = 2 * kind.replays - 1, 0  # the next call has a tape
     kind.ticks = ticks
     if different or wrong and wrong != ROUNDING and not (kind.make and program.fuse):
-        self.give_up(f"replayed, it gives other numbers, first in {wrong}; what made them is not on the tape, such as "
-                     "NumPy on a Tensor's data, or an option that it sets" if wrong else
+        self.give_up(f"a replay gave other numbers, first in {wrong}; it does something that is not recorded, such as "
+                     "NumPy on a Tensor's data, or setting an option" if wrong else
                      f"replays missed a change: {different}", kind)
     elif kind.make is not None and not wrong:
         kind.program, kind.make = kind.fused or program, None

@@ -209,7 +209,7 @@ class Trace:
                 if code.co_name in _OUTSIDE or code.co_filename.startswith(_OPTIM) and (
                         code.co_name in _READERS or "step" in [  # optimizer.state[p]["step"]
                             x for x in frame.f_locals.values() if type(x) is str]):
-                    self._note(f"it calls {code.co_qualname}, which reads or sets what no program knows", back)
+                    self._note(f"it calls {code.co_qualname}, which reads or sets what a program does not track", back)
             elif not pure(frame.f_globals.get("__name__")) or not _IMPURE.isdisjoint(code.co_qualname.split(".")):
                 self._note(f"it calls {frame.f_globals.get('__name__')}.{code.co_qualname}", back)
         elif owner == OURS and code.co_filename.startswith((_NN, _OPTIM)):
@@ -233,4 +233,4 @@ class Trace:
                 self._note(f"it calls {title(kind)}.{name}", frame)
 
     def _note(self, what: str, frame: FrameType) -> None:
-        self.unknown = self.unknown or f"{what}, at {user_line(frame)}; do that outside, and pass what comes of it"
+        self.unknown = self.unknown or f"{what}, at {user_line(frame)}; do that outside, and pass the result"

@@ -87,8 +87,8 @@ class World(Guards):
         self.unknown, self.inner, self.counted = unknown, False, False
         for code in trace.ran.keys() - self.found:
             if code.co_freevars:
-                self._refuse(f"it calls {code.co_qualname}, a function that was made elsewhere and that no variable "
-                             "leads to; call it outside")
+                self._refuse(f"it calls {code.co_qualname}, a function with variables of its own that capture cannot "
+                             "find; call it outside")
         for code, globals_ in trace.own.items():
             name = code.co_qualname  # of a public function, which may be replaced; classes have the methods
             if name[0] != "_" and isinstance(function := globals_.get(name), types.FunctionType):
@@ -137,8 +137,8 @@ class World(Guards):
 
     def _unknown(self, value: Any, name: str) -> None:
         what = title(type(value)).removeprefix("builtins.")
-        self._refuse(f"{name} is a {what}, of which nobody knows when it changes; do outside what needs it, and pass "
-                     "what comes of it as an argument")
+        self._refuse(f"it reads {name}, of type {what}, and capture cannot see when such an object changes; use it "
+                     "outside, and pass the result as an argument")
 
     def _object(self, value: Any, name: str) -> None:
         kind = type(value)
@@ -192,8 +192,8 @@ class World(Guards):
         if self.inner:  # state of one of this library's objects, which ops and effects read and write
             return
         if x.nbytes > _BYTES or x.dtype.hasobject:
-            self._refuse(f"{name} is a NumPy array, large or of objects, which it would take long to compare; make a "
-                         "Tensor of it outside")
+            self._refuse(f"it reads {name}, a NumPy array that is large or holds objects, too slow to compare before "
+                         "each call; make a Tensor of it outside")
         else:
             self.tables[id(memory(x))] = f"the array {name}"
             self.ask(RESULT, lambda: (x.tobytes(), x.shape, x.dtype, x.flags.writeable), f"the array {name}")
@@ -201,7 +201,7 @@ class World(Guards):
     def _container(self, value: Any, name: str) -> None:
         kind = type(value)
         if len(value) > _LONG:
-            self._refuse(f"{name} has {len(value):,} entries, which it would take long to compare")
+            self._refuse(f"it reads {name}, whose {len(value):,} entries are too many to compare before each call")
         elif kind in (tuple, set, frozenset):
             if kind is set:
                 self.ask(IDS, value, name)
@@ -295,7 +295,7 @@ class World(Guards):
                 try:
                     self.follow(value, name)
                 except RecursionError:
-                    self._refuse("it reads objects that are nested too deep")
+                    self._refuse("it reads objects that are nested too deeply")
 
     def bind(self) -> None:
         """Watch the places whose Tensors are also found elsewhere, or that have changed since."""
