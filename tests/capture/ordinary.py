@@ -65,7 +65,8 @@ def classifier_with_clipping_and_a_schedule(captured):
         loss = F.cross_entropy(model(F.normalize(x, eps=1e-6)), y, label_smoothing=0.1)
         optimizer.zero_grad()
         loss.backward()
-        optim.clip_grad_norm(model.parameters(), 1.0)
+        for group in optimizer.param_groups:
+            optim.clip_grad_norm(group["params"], 1.0)
         optimizer.step()
         schedule.step()
         return loss

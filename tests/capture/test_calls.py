@@ -65,14 +65,15 @@ def test_a_new_object_at_an_old_address_is_told_apart():
 
 def test_trainers_that_share_a_captured_method_are_freed():
     class Many(Trainer):
-        step = capture(Trainer._step, fuse=False)
+        step, scaled = capture(Trainer._step, fuse=False), capture(staticmethod(scale))
 
     x, gone = Tensor(X), []
     for k in range(20):
         trainer = Many(1.0 + k)
         for _ in range(4):
             trainer.step(x)
-        assert len(Many.step.programs) <= 3 and not Many.step.gave_up
+        assert len(Many.step.programs) <= 3 and not Many.step.gave_up and trainer.step == trainer.step
+        assert trainer.step.__name__ == "_step" and trainer.scaled(x, 2).tolist() == (2 * X).tolist()
         gone.append(weakref.ref(trainer.w))
     del trainer
     gc.collect()

@@ -7,7 +7,7 @@ import inspect
 import threading
 from collections import Counter
 from collections.abc import Callable
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -115,13 +115,14 @@ class capture:
                  "lock", "misses", "name", "places", "said", "strict", "trace")  # others are the user's
 
     def __new__(cls, function: Callable | None = None, **options: Any) -> Any:
+        if isinstance(function, staticmethod | classmethod):
+            return type(function)(cls(function.__func__, **options))
         return functools.partial(cls, **options) if function is None else super().__new__(cls)
 
     def __init__(self, function: Callable, *, fuse: bool = True, strict: bool = True):
         functools.update_wrapper(self, function)
         self.name = getattr(function, "__name__", "a function")
-        if any([kind(function) for kind in (inspect.isgeneratorfunction, inspect.iscoroutinefunction,
-                                            inspect.isasyncgenfunction)]):
+        if any([getattr(inspect, f"is{kind}function")(function) for kind in ("generator", "coroutine", "asyncgen")]):
             raise TypeError(f"capture: {self.name} is a generator or `async def`, which runs on after it was called; "
                             "decorate a function that it calls in each of its steps")
         self.function, self.fuse, self.strict = function, fuse, strict
@@ -132,7 +133,7 @@ class capture:
         self.said, self.changed = set[str](), set[str]()  # the reasons given so far; changes that the function makes
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else MethodType(self, instance)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         if (recording := mode.usual) is None or mode.eager or self.closed and not self.kinds or (

@@ -177,8 +177,7 @@ LOWER: dict[str, Callable[..., Any]] = {
     "cat": _cat,
     "stack": lambda out, *parts, axis=0: [
         (part.squeeze(axis), x) for part, x in zip(np.split(out, len(parts), axis), parts, strict=True)],
-    "roll": lambda out, x, shifts, axis=None: _cat(
-        out, *np.split(x, [-shifts % x.shape[axis]], axis)[::-1], axis=axis),
+    "roll": lambda out, x, shifts, axis=None: _cat(out, *np.split(x, [-shifts % x.shape[axis]], axis)[::-1], axis=axis),
 }
 
 

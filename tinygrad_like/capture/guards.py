@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import types
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Set
@@ -16,12 +17,13 @@ import numpy as np
 from ..core.tensor import Tensor
 from ..kernels.unchanged import unchanged
 from ..transforms.codegen import define
-from .pytree import Same, holds_only_tensors
+from .pytree import Same, containers_in, holds_only_tensors
 
 MISSING: Any = type("MISSING", (), {"__repr__": lambda self: "nothing"})()
 _VALUES = (int, float, bool, str, bytes, complex, type(None), np.generic, np.dtype)
 _FLAGS = (bool, str, type(None))  # a function may change these, since a replay sets them too: `model.train()`
-_LISTED, _INDEXED = (dict, list, types.CellType, types.FunctionType), (dict, list, deque, types.MappingProxyType)
+_LISTED: tuple = (list, types.CellType, types.FunctionType, *[dict] * (sys.version_info < (3, 13)))  # gc tells no more
+_INDEXED = (dict, list, deque, types.MappingProxyType)
 _CHEAPER = 3  # a comparison of one place takes as long as to list so many
 # A class's tp_version_tag in C, two fields after the other, has 32 bits. Other objects' own fields follow two.
 _AT, _TAGS, _OWN = vars(type)["__weakrefoffset__"].__get__(type) + 16, 2**32, object.__basicsize__
@@ -37,7 +39,7 @@ class Ask(NamedTuple):
 
 
 LENGTH, PARTS, IDS, RESULT = Ask(len), Ask(list), Ask(lambda of: [*map(Same, of)]), Ask(lambda of: of())
-CLASS = Ask(lambda of: (of.__name__, of.__qualname__, of.__mro__, len(vars(of))))
+CLASS = Ask(lambda of: (of.__name__, of.__qualname__, of.__mro__, [*vars(of)]))
 FLAGS = Ask(lambda x: x.flags.writeable, word=_OWN + 48)
 CHANGES = Ask(lambda of: c_uint64.from_address(id(of) + _OWN + 8).value, word=_OWN + 8)  # a dict's ma_version_tag
 NO_GRADIENT = Ask(lambda own: own.get("_grad") is None, own=True)  # of a Tensor's attributes
@@ -107,7 +109,8 @@ class Guards:
             self.quick = self._in_one_expression() if compiles else None
             return True
         self.what = entry.name
-        if type(entry.key) is not Ask and _bindable(entry.where, entry.get()) and holds_only_tensors(entry.value):
+        now = MISSING if type(entry.key) is Ask else entry.get()
+        if _bindable(entry.where, now) and holds_only_tensors(entry.value) and not containers_in(now, set()):
             self.moved = entry
         return False
 
@@ -135,15 +138,15 @@ class Guards:
         self.quick, self.versions, self.new = None, {}, True
         for entry in self._differences():
             where, key, value, name = entry
-            if key.own if type(key) is Ask else id(where) in effects:
+            if type(key) is Ask and key.own:
                 continue
-            if type(key) is Ask:
-                return name, places
-            now = entry.get()
-            if _bindable(where, now) and (holds_only_tensors(value) or value is None):
-                places.append(entry._replace(value=None))
-            elif isinstance(now, _FLAGS) and isinstance(value, _FLAGS) and not isinstance(where, type):
+            now = MISSING if type(key) is Ask else entry.get()
+            if isinstance(now, _FLAGS) and isinstance(value, _FLAGS) and not isinstance(where, type):
                 self.left.append((entry, now))
+            elif type(key) is not Ask and id(where) in effects:
+                continue
+            elif _bindable(where, now) and (holds_only_tensors(value) or value is None):
+                places.append(entry._replace(value=None))
             else:
                 return name, places
         return "", places

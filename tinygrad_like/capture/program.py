@@ -317,9 +317,8 @@ class Program:
         found = after.compared(mine)
         ends = zip(self.ends, tensors_in(result), strict=False)
         pairs: list[Any] = [("result", a._data, b) for a, b in ends if self.standins[id(a)][0] == "made"]
-        pairs += [("gradient", grad._data, (leaf if k is None else given[k]).grad)
-                  for j, (leaf, grad, i, k) in enumerate(self.grads)
-                  if grad is not None and i is None and j not in shared]
+        pairs += [("gradient", grad._data, (leaf if k is None else given[k]).grad) for j, (leaf, grad, i, k) in
+                  enumerate(self.grads) if grad is not None and i is None and j not in shared]
         found += [(OTHER if t is None else apart(x, t._data), f"a {what} of shape {x.shape}") for what, x, t in pairs]
         wrong = wrong or next((what for how, what in found if how > (ROUNDED if self.fuse else SAME)), "")
         return ROUNDING if stopped or not wrong and any([how > SAME for how, _ in found]) else wrong

@@ -84,37 +84,41 @@ def pure(module: str | None) -> bool:
     return root in _PURE or root == "numpy" and not (module or "").removeprefix("numpy.").startswith(_OTHER)
 
 
+def _steps(code: Code) -> Iterator[dis.Instruction]:
+    """The instructions that a reader of the source would expect. Python 3.13 joins some to one."""
+    for step in dis.get_instructions(code):
+        if isinstance(step.argval, tuple) and len(joined := re.findall("LOAD_FAST|STORE_FAST", step.opname)) > 1:
+            yield from [step._replace(opname=kind, argval=name) for kind, name in zip(joined, step.argval, strict=True)]
+        elif step.opname not in ("CACHE", "PRECALL", "EXTENDED_ARG", "COPY"):
+            yield step
+
+
 @lru_cache(None)
 def names_in(code: Code) -> tuple[frozenset[str], frozenset[str], frozenset[tuple[str, str]], frozenset[str]]:
     """The names that code looks up as variables; all that it may use of objects, also in getattr(x, "name"); pairs of
     names of which the second is looked up in what the first gave; and modules that it imports."""
     variables, pairs, modules, before = set[str](), set[tuple[str, str]](), set[str](), ""
-    names, module, last = {*code.co_names}, "", ""
-    for step in dis.get_instructions(code):
-        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
-            variables.add(step.argval)
-        if step.opname == "LOAD_CONST":
-            constants = step.argval if isinstance(step.argval, tuple) else (step.argval,)
-            pairs.update([("", x) for x in constants if isinstance(x, str)])
-        if step.opname == "IMPORT_NAME":
-            modules.add(module := step.argval)
-        if step.opname == "IMPORT_FROM":
-            pairs.add((module.rpartition(".")[2], step.argval))
-        if step.opname == "LOAD_GLOBAL" and step.argval in _PASSED and not (step.arg or 0) & 1:
-            names.add(_PASSED[step.argval])
-        if step.opname == "MATCH_CLASS" and step.arg:
-            names.add("__match_args__")  # attributes by their positions in a pattern
-        if step.opname == "IS_OP" and before:  # not with None
-            names.add("is_")
-        if step.opname not in ("CACHE", "PRECALL", "EXTENDED_ARG", "COPY"):
-            if before:  # what is not followed by an attribute's name is used as a whole
-                attribute = step.opname in ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR")
-                pairs.add((before, step.argval if attribute else "__dict__"))
-            if step.opname == "BINARY_SUBSCR" and last != "LOAD_CONST" or step.argval in ("items", "values"):
-                names.add("[]")  # a key that it computes
-            last = step.opname
-            named = step.opname.startswith(("LOAD_", "IMPORT_")) and isinstance(step.argval, str)
-            before = step.argval if named else ""
+    names, module, keys, steps = {*code.co_names}, "", set[tuple[str, Any]](), [*_steps(code)]
+    for step, after in zip(steps, [*steps[1:], *steps[-1:]], strict=True):
+        kind, value = step.opname, step.argval
+        if kind in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
+            variables.add(value)
+        if kind == "LOAD_CONST":
+            pairs.update([("", x) for x in (value if type(value) is tuple else [value]) if type(x) is str])
+        if kind == "IMPORT_NAME":
+            modules.add(module := value)
+        if kind == "IMPORT_FROM":
+            pairs.add((module.rpartition(".")[2], value))
+        passed = _PASSED if kind == "LOAD_GLOBAL" else ("getattr", "setattr") if kind == "LOAD_ATTR" else ()
+        if value in passed and "NULL" not in step.argrepr:
+            names.add(_PASSED[value])
+        if kind == "MATCH_CLASS" and step.arg or kind == "IS_OP" and before:  # by positions; not with None
+            names.add("is_" if kind == "IS_OP" else "__match_args__")
+        if before:  # what is not followed by an attribute's name is used as a whole
+            pairs.add((before, value if kind in ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR") else "__dict__"))
+            keys.add((before, value if kind == "LOAD_CONST" and after.opname.endswith("SUBSCR") else ...))
+        before = value if kind.startswith(("LOAD_", "IMPORT_")) and type(value) is str else ""
+    names |= {"[]" for name, key in keys if key == "params" and (name, ...) in keys}  # a group, which it may read
     texts = [x for c in code.co_consts for x in (c if isinstance(c, tuple) else [c]) if isinstance(x, str)]
     names.update(part for x in texts for part in (x, *x.split(".")))
     return frozenset(variables), frozenset(names), frozenset(pairs), frozenset(modules)
@@ -123,7 +127,7 @@ def names_in(code: Code) -> tuple[frozenset[str], frozenset[str], frozenset[tupl
 @lru_cache(None)
 def _asked(code: Code, offset: int) -> str | None:
     """The constant name in a call getattr(x, "name"), or with a default after it."""
-    steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PRECALL")]
+    steps = [*_steps(code)]
     at = next((i for i, step in enumerate(steps) if step.offset >= offset), 0)
     name = steps[at - 2] if steps[at].arg == 3 and steps[at - 1].opname.startswith("LOAD_") else steps[at - 1]
     jumps = [s for s in dis.get_instructions(code) if s.is_jump_target and name.offset < s.offset <= offset]  # of `or`

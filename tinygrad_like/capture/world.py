@@ -40,8 +40,8 @@ _WRAPPERS = (types.MethodType, types.BuiltinFunctionType, types.MethodWrapperTyp
 _WRAPPED = "__func__", "__self__", "func", "args", "keywords", "fget", "fset", "function"
 _OF_TENSORS = {"_data": "the array", "requires_grad": "requires_grad", "_hooks": "the hooks", "_after": "the hooks"}
 _NUMBERS, _STATIC = (int, float), (staticmethod, classmethod)
-_OPEN = "builtins.object types.SimpleNamespace argparse.Namespace argparse._AttributeHolder".split()  # just containers
-_BASES = "abc.", "collections.abc.", "contextlib.", "enum.", "typing."  # nor do bases from these modules hold more
+_OPEN = "builtins.object types.SimpleNamespace argparse.Namespace logging.Logger".split()  # just containers
+_BASES = "abc.", "argparse.", "collections.abc.", "contextlib.", "enum.", "logging.", "typing."  # bases hold no more
 
 
 class World(Guards):
@@ -97,8 +97,6 @@ class World(Guards):
         self.known = {id(x) for entry in self.entries for x in entry[::2]} | {*map(id, self.tensors)}
         self.entries.sort(key=lambda entry: type(entry.key) is Ask)
         self.seen, self.given, self.trace = {}, {}, None  # type: ignore[assignment]  # they would keep objects alive
-
-    # From one thing to the next ---------------------------------------------------------------------------------------
 
     def follow(self, value: Any, name: str) -> None:
         kind = type(value)
@@ -228,8 +226,6 @@ class World(Guards):
             for key, part in enumerate(value):
                 self.at(value, key, part, f"{name}[{key}]")
 
-    # Code -------------------------------------------------------------------------------------------------------------
-
     def _function(self, function: types.FunctionType) -> None:
         code, owner = function.__code__, owner_of(function.__globals__, function.__code__.co_filename)
         self._attributes(function, function.__name__)
@@ -255,7 +251,8 @@ class World(Guards):
     def _class(self, of: type, name: str) -> None:
         """What the code names, functions that ran, and operators, in a class; and its bases."""
         owner = owner_of_class(of)
-        if owner == PYTHON and not (pure(title(of)) or issubclass(of, BaseException) or title(of) in _OPEN):
+        if owner == PYTHON and (of.__name__ in HIDING or not (pure(title(of)) or issubclass(of, BaseException) or (
+                title(of) in _OPEN or title(of).startswith(_BASES)))):
             self._unknown(of, name)
         for other in (type(of), *of.__bases__):
             self.follow(other, other.__name__)
@@ -280,8 +277,6 @@ class World(Guards):
             attributes |= (self.names | {"__getattr__"}) & own.keys()
         for key in attributes:
             self.at(own, key, own.get(key, MISSING), f"{module.__name__}.{key}")
-
-    # Places -----------------------------------------------------------------------------------------------------------
 
     def at(self, where: Any, key: Any, value: Any, name: str, known: bool = False, follow: bool = True) -> None:
         """The value in a place. known: whether the user's code does not read parts that cannot be followed."""
