@@ -103,7 +103,7 @@ def names_in(code: Code) -> tuple[frozenset[str], frozenset[str], frozenset[tupl
         kind, value = step.opname, step.argval
         if kind in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
             variables.add(value)
-        if kind == "LOAD_CONST":
+        if kind == "LOAD_CONST" and after.opname != "CALL_KW":  # which gives the names of arguments
             pairs.update([("", x) for x in (value if type(value) is tuple else [value]) if type(x) is str])
         if kind == "IMPORT_NAME":
             modules.add(module := value)
