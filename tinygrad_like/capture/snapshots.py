@@ -33,8 +33,7 @@ class Saved:
                     self.file.write(np.ascontiguousarray(x).reshape(-1).view(np.uint8).data)
                 self.file.flush()
                 return
-        self.file = None
-        self.copies = [*map(_bytes, arrays)]
+        self.file, self.copies = None, [*map(_bytes, arrays)]
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         if (file := self.file) is None:

@@ -99,7 +99,7 @@ def names_in(code: Code) -> tuple[frozenset[str], frozenset[str], frozenset[tupl
     names of which the second is looked up in what the first gave; and modules that it imports."""
     variables, pairs, modules, before = set[str](), set[tuple[str, str]](), set[str](), ""
     names, module, keys, steps = {*code.co_names}, "", set[tuple[str, Any]](), [*_steps(code)]
-    for step, after in zip(steps, [*steps[1:], *steps[-1:]], strict=True):
+    for last, step, after in zip([*steps[:1], *steps[:-1]], steps, [*steps[1:], *steps[-1:]], strict=True):
         kind, value = step.opname, step.argval
         if kind in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
             variables.add(value)
@@ -117,7 +117,8 @@ def names_in(code: Code) -> tuple[frozenset[str], frozenset[str], frozenset[tupl
         if before:  # what is not followed by an attribute's name is used as a whole
             pairs.add((before, value if kind in ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR") else "__dict__"))
             keys.add((before, value if kind == "LOAD_CONST" and after.opname.endswith("SUBSCR") else ...))
-        before = value if kind.startswith(("LOAD_", "IMPORT_")) and type(value) is str else ""
+        item = kind == "BINARY_SUBSCR" and not (last.opname == "LOAD_CONST" and type(last.argval) is str)
+        before = value if kind.startswith(("LOAD_", "IMPORT_")) and type(value) is str else "[]" if item else ""
     names |= {"[]" for name, key in keys if key == "params" and (name, ...) in keys}  # a group, which it may read
     texts = [x for c in code.co_consts for x in (c if isinstance(c, tuple) else [c]) if isinstance(x, str)]
     names.update(part for x in texts for part in (x, *x.split(".")))
