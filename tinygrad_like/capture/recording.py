@@ -111,7 +111,7 @@ def _make(self: capture, kind: Kind, tape: Tape, result: Any, inputs: list[Tenso
     counted = {id(d) for d in tape.counted()}
     for place in [*world.bound, *[place for place, _ in world.left]]:
         if id(place.where) in counted or not inner.isdisjoint(re.findall(r"\w+", place.name)):
-            raise Refused(f"it sets {place.name}, which code inside an op or an optimizer's step reads; set it outside")
+            raise Refused(f"it sets {place.name}, which an optimizer or code inside an op may read; set it outside")
     kind.make = partial(Program, tape, inputs, [t.requires_grad for t in inputs], both, world)
     kind.program, kind.fused = kind.make(self.fuse), None
     if world.names.isdisjoint(("grad", "_grad")):

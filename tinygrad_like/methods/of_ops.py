@@ -301,8 +301,8 @@ def complete() -> None:
             method.__name__, method.__qualname__, method.__doc__ = name, f"Tensor.{name}", op.__doc__
             setattr(Methods, name, method)
     for name, method in vars(Methods).items():
-        if inspect.isfunction(method) and not method.__doc__:
-            method.__doc__ = getattr(getattr(ops, name, None), "__doc__", None)
+        if inspect.isfunction(method) and not method.__doc__ and hasattr(ops, name):
+            method.__doc__ = getattr(ops, name).__doc__
 
 
 def _unary(op: Any) -> Any:
