@@ -66,8 +66,8 @@ def record(self: capture, kind: Kind, found: list[Any], args: tuple, options: di
             raise Refused(world.unknown)
         lists = [o.optimizer.param_groups for o in tape.effects.values() if hasattr(o, "optimizer")]
         groups = {id(g) for groups in lists for g in (groups, *groups)}
-        for entry in [e for e in world.entries if e.name[-10:] != "['params']"] if groups and world is not None else ():
-            named = world.options or entry.key in world.pairs.get("", ())  # type: ignore[union-attr]
+        for entry in world.entries if groups and world is not None else ():
+            named = entry.key not in {"params"} and (world.options or entry.key in world.pairs.get("", ()))  # type: ignore
             of = entry.value.__self__ if isinstance(entry.value, type({}.get)) else entry.value  # type: ignore
             if named and id(entry.where) in groups or id(of) in groups and "param_groups" not in entry.name:
                 raise Refused(f"it reads {entry.name}, which a schedule changes in the same call; read it outside")

@@ -41,7 +41,7 @@ _WRAPPED = "__func__", "__self__", "func", "args", "keywords", "fget", "fset", "
 _OF_TENSORS = {"_data": "the array", "requires_grad": "requires_grad", "_hooks": "the hooks", "_after": "the hooks"}
 _NUMBERS, _STATIC = (int, float), (staticmethod, classmethod)
 _OPEN = "builtins.object types.SimpleNamespace argparse.Namespace logging.Logger".split()  # just containers
-_BASES = "abc.", "argparse.", "collections.abc.", "contextlib.", "enum.", "logging.", "typing."  # bases hold no more
+_BASES = "abc.", "argparse._Attr", "collections.abc.", "contextlib.", "enum.", "logging.Filterer", "typing."  # bases
 
 
 class World(Guards):
