@@ -122,7 +122,8 @@ class capture:
     def __init__(self, function: Callable, *, fuse: bool = True, strict: bool = True):
         functools.update_wrapper(self, function)
         self.name = getattr(function, "__name__", "a function")
-        if any([getattr(inspect, f"is{kind}function")(function) for kind in ("generator", "coroutine", "asyncgen")]):
+        kinds = inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction
+        if any([of_kind(function) for of_kind in kinds]):
             raise TypeError(f"capture: {self.name} is a generator or `async def`, which runs on after it was called; "
                             "decorate a function that it calls in each of its steps")
         self.function, self.fuse, self.strict = function, fuse, strict

@@ -24,7 +24,6 @@ _VALUES = (int, float, bool, str, bytes, complex, type(None), np.generic, np.dty
 _FLAGS = (bool, str, type(None))  # a function may change these, since a replay sets them too: `model.train()`
 _LISTED: tuple = (list, types.CellType, types.FunctionType, *[dict] * (sys.version_info < (3, 13)))  # gc tells no more
 _INDEXED = (dict, list, deque, types.MappingProxyType)
-_CHEAPER = 3  # a comparison of one place takes as long as to list so many
 # A class's tp_version_tag in C, two fields after the other, has 32 bits. Other objects' own fields follow two.
 _AT, _TAGS, _OWN = vars(type)["__weakrefoffset__"].__get__(type) + 16, 2**32, object.__basicsize__
 
@@ -90,9 +89,9 @@ class Guards:
         self.exact = False  # whether an equal number or text may be told from the one that was there
         self.moved: Entry | None = None  # a place with another Tensor
         self.quick: Callable[[], bool] | None = None
-        self.new = True  # whether Python has run since the last comparison, and may leave other objects again
         self.versions: dict[int, tuple[Any, Any]] = {}  # of objects that `quick` compares as a whole
-        self.unsteady = set[int]()  # those of which something else has changed
+        self.tagged: dict[int, dict] = {}  # those of them that have a number, another one after each change
+        self.moves = Counter[int]()  # how often something that is not watched has changed in them
         self.free = set[int]()  # the attributes of Tensors whose gradients may be any
 
     def ask(self, question: Ask, about: Any, name: str) -> None:
@@ -104,9 +103,8 @@ class Guards:
         if self._quickly():
             return True
         if (entry := next(self._differences(), None)) is None:
-            self.unsteady.update([key for key, (of, before) in self.versions.items() if self._version(of) != before])
-            self.what, self.new, compiles = "", False, not self.new
-            self.quick = self._in_one_expression() if compiles else None
+            self.moves.update([key for key, (of, before) in self.versions.items() if self._version(of) != before])
+            self.what, self.quick = "", self._in_one_expression()
             return True
         self.what = entry.name
         now = MISSING if type(entry.key) is Ask else entry.get()
@@ -135,7 +133,7 @@ class Guards:
             return tables[0], places
         if self._quickly():
             return "", places
-        self.quick, self.versions, self.new = None, {}, True
+        self.quick = None
         for entry in self._differences():
             where, key, value, name = entry
             if type(key) is Ask and key.own:
@@ -158,22 +156,22 @@ class Guards:
         """Ask no more whether these Tensors have gradients, which they had, and which the program drops first."""
         asked = {id(e.where): e.value for e in self.entries if e.key is NO_GRADIENT}
         self.free = {key for t in self.tensors if id(t) in of and asked.get(key := id(vars(t))) is False}
-        self.quick, self.entries = None, [
+        self.moves.update(self.free)
+        self.quick, self.versions, self.entries = None, {}, [
             entry for entry in self.entries if entry.key is not NO_GRADIENT or id(entry.where) not in self.free]
 
     def _in_one_expression(self) -> Callable[[], bool]:
-        """Code that tests whether all is as it is now. Classes are compared by version, and what small objects hold by
-        address, all at once: that takes less time than a look at each place."""
-        steady = {id(entry.where): entry.where for entry in self.entries if id(entry.where) not in self.unsteady}
-        counts = Counter([id(entry.where) for entry in self.entries])
-        whole = [x for x in steady.values() if isinstance(x, _LISTED) and (
-            len(gc.get_referents(x)) <= _CHEAPER * counts[id(x)])]
+        """Code that tests whether all is as it is now. Classes and dicts are compared by their numbers, others by the
+        addresses of what they hold, all at once: that takes less time than a look at each place."""
+        steady = {id(entry.where): entry.where for entry in self.entries if self.moves[id(entry.where)] < 2}
+        self.tagged = {id(x): x for x in steady.values() if type(x) is dict in _LISTED and not self.moves[id(x)]}
+        whole = [x for x in steady.values() if isinstance(x, _LISTED) and id(x) not in self.tagged]
         classes = [k for k in steady.values() if isinstance(k, type) and self._version(k) % _TAGS]
         last = [k for k in classes if not any([k in other.__mro__[1:] for other in classes])]
-        self.versions = {id(x): (x, self._version(x)) for x in (*whole, *last)}
+        self.versions = {id(x): (x, self._version(x)) for x in (*self.tagged.values(), *whole, *last)}
         covered = {*self.versions, *[id(base) for k in last for base in k.__mro__]}
         held = [address for x in whole for address in self._version(x)]
-        places = [*[id(k) + _AT for k in last], *[
+        places = [*[id(k) + _AT for k in last], *[key + CHANGES.word for key in self.tagged], *[
             id(e.where) + e.key.word for e in self.entries if type(e.key) is Ask and e.key.word]]
         there = [word for at in places for word in (at, c_uint64.from_address(at).value)]
         words = np.array([len(held), *held, len(places), *there], np.uint64)
@@ -183,19 +181,20 @@ class Guards:
             ("{}(id(found := {}(*{})), {})", (unchanged.call, gc.get_referents, tuple(whole), words.ctypes.data))]
         for entry in self.entries:
             if not (type(entry.key) is Ask and entry.key.word) and id(entry.where) not in covered or (
-                    entry.key is RESULT or entry.key is PARTS and entry.value):
+                    entry.key is RESULT or entry.key is PARTS and entry.value and id(entry.where) not in self.tagged):
                 tests.append(entry.condition(self.exact))
-        tests = [*{(text, *map(id, about)): (text, about) for text, about in tests}.values()]  # none is done twice
         objects = {id(x): x for _, about in tests for x in about}
         names = {key: f"_{i}" for i, key in enumerate(objects)}
         text = " and ".join([text.format(*[names[id(x)] for x in about]) for text, about in tests])
         return define("same", f"def same(): return {text}", "<guards>", {names[key]: x for key, x in objects.items()})
 
     def _version(self, of: Any) -> Any:
-        """A class's number, which is another one once it or a base has changed, or 0; or the addresses of what is held,
+        """The number of a class or a dict, another one after each change, or 0; or else the addresses of what is held,
         0 for a gradient that no entry asks about: Python leaves another one than a replay."""
         if isinstance(of, type):
             return c_uint64.from_address(id(of) + _AT).value
+        if id(of) in self.tagged:
+            return CHANGES.answer(of)
         found = [*map(id, gc.get_referents(of))]
         if id(of) in self.free and (grad := of.get("_grad")) is not None and found.count(id(grad)) == 1:
             found[found.index(id(grad))] = 0
