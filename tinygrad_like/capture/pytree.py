@@ -139,8 +139,9 @@ def parts_within(value: Any) -> list[Any]:
 
 def plain_in(value: Any) -> list[Any]:
     """The parts of a value, for comparison: requires_grad of Tensors, containers by type, others as text."""
-    return [x.requires_grad if isinstance(x, Tensor) else type(x) if parts_of(x) is not None else (type(x), repr(x))
-            for x in parts_within(value)]
+    if (parts := parts_of(value)) is None:
+        return [value.requires_grad if isinstance(value, Tensor) else (type(value), repr(value))]
+    return [type(value), *[v for pair in parts for part in pair for v in plain_in(part)]]
 
 
 def containers_in(value: Any, given: Set[int]) -> list[int]:
