@@ -69,6 +69,7 @@ PLACES = [
     P("a property of a module's class", "class M(types.ModuleType): n = property(lambda self: self.t['n'])\nm = M('m'); m.t = {'n': 1}", "m.n", "m.t['n'] = V", "m.t"),
     P("a list", "l = [1]", "l[0]"),
     P("a list's end", "l = [1]", "l[-1]", "l.append(V)", "l"),
+    P("neighbouring lists", "a, b = [*range(2, 30)], [1]", "(a and b[-1])", "b.append(a.pop(0)); V", "a, b"),
     P("a list's middle", "l = [0, 1, 2]", "l[1]", "l[1:2] = [V]", "l"),
     P("a tuple", "t = (1, 'a')", "t[0]", "t = (V, 'a')", "t"),
     P("the key of a dict", "d = {1: None}", "next(iter(d))", "d = {V: None}", "d"),

@@ -35,8 +35,7 @@ NAMES = """
 """.split()
 # Names without a meaning here: there is one device, ops compute at once, files are read by `training` and `data`.
 ELSEWHERE = """
-    from_blob from_url linear_with_vars schedule_linear realize replace to_ shard shard_ contiguous_backward
-""".split()
+    from_blob from_url linear_with_vars schedule_linear realize replace to_ shard shard_ contiguous_backward""".split()
 
 DRAWS = {  # random numbers: the call, their mean and their standard deviation
     "rand": (lambda: Tensor.rand(90, 90), 0.5, 12**-0.5), "randn": (lambda: Tensor.randn(90, 90), 0, 1),

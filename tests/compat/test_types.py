@@ -159,11 +159,9 @@ def test_a_type_checker_finds_mistakes_and_only_these(tmp_path):
     shown = [f"reveal_type({expression})" for expression in REVEALED]
     program.write_text("\n".join([RIGHT.rstrip(), *shown, *MISTAKES]))
     first = len(RIGHT.rstrip().splitlines()) + len(REVEALED) + 1
-    found = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--config-file=",
-         f"--cache-dir={tmp_path}", str(program)],
-        env={"MYPYPATH": tinygrad_like.__path__[0].removesuffix("tinygrad_like"), "PATH": ""}, cwd=tmp_path,
-        capture_output=True, text=True)
+    found = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--config-file=",
+                            f"--cache-dir={tmp_path}", str(program)], cwd=tmp_path, capture_output=True, text=True,
+                           env={"MYPYPATH": tinygrad_like.__path__[0].removesuffix("tinygrad_like"), "PATH": ""})
     revealed = [text.replace("tinygrad_like.core.tensor.", "") for text in re.findall('type is "(.*)"', found.stdout)]
     assert dict(zip(REVEALED, revealed, strict=True)) == REVEALED, found.stdout + found.stderr
     lines = {int(line) for line in re.findall(r"program.py:(\d+): error", found.stdout)}

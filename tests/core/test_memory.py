@@ -36,8 +36,7 @@ class MLP:
         self.layers = [
             (Tensor(rng.standard_normal((n, m)) / np.sqrt(m), requires_grad=True, dtype="float32"),
              Tensor(np.zeros(n), requires_grad=True, dtype="float32"))
-            for m, n in zip(sizes, sizes[1:], strict=False)
-        ]
+            for m, n in zip(sizes, sizes[1:], strict=False)]
         self.x = Tensor(rng.standard_normal((batch, sizes[0])), dtype="float32")
         self.t = Tensor(rng.integers(0, sizes[-1], batch))
 

@@ -22,8 +22,7 @@ def check(images, channels, rows, height, width):
     bias = rng.standard_normal(2 * rows).astype(np.float32)[::2]
     expected = {
         "output": np.einsum("abnchw,ocab->nohw", taps(np.float64(x)), w) + bias[:, None, None],
-        "input gradient": np.einsum("abnohw,ocab->nchw", taps(np.float64(g)), w[:, :, ::-1, ::-1]),
-    }
+        "input gradient": np.einsum("abnohw,ocab->nchw", taps(np.float64(g)), w[:, :, ::-1, ::-1])}
     found = {"output": winograd.convolve(x, w, bias), "input gradient": winograd.convolve(g, w, rotated=True)}
     for name, exact in expected.items():
         assert found[name].shape == exact.shape and found[name].dtype == np.float32

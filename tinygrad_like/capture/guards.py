@@ -40,7 +40,8 @@ class Ask(NamedTuple):
 LENGTH, PARTS, IDS, RESULT = Ask(len), Ask(list), Ask(lambda of: [*map(Same, of)]), Ask(lambda of: of())
 CLASS = Ask(lambda of: (of.__name__, of.__qualname__, of.__mro__, [*vars(of)]))
 FLAGS = Ask(lambda x: x.flags.writeable, word=_OWN + 48)
-CHANGES = Ask(lambda of: c_uint64.from_address(id(of) + _OWN + 8).value, word=_OWN + 8)  # a dict's ma_version_tag
+TAG = Ask(lambda of: c_uint64.from_address(id(of) + _OWN + 8).value, word=_OWN + 8)  # a dict's ma_version_tag
+DICT = Ask(lambda of: id(vars(of)), word=-24)  # of the attributes, if CPython has its address before the object
 NO_GRADIENT = Ask(lambda own: own.get("_grad") is None, own=True)  # of a Tensor's attributes
 
 
@@ -167,11 +168,10 @@ class Guards:
         self.tagged = {id(x): x for x in steady.values() if type(x) is dict in _LISTED and not self.moves[id(x)]}
         whole = [x for x in steady.values() if isinstance(x, _LISTED) and id(x) not in self.tagged]
         classes = [k for k in steady.values() if isinstance(k, type) and self._version(k) % _TAGS]
-        last = [k for k in classes if not any([k in other.__mro__[1:] for other in classes])]
-        self.versions = {id(x): (x, self._version(x)) for x in (*self.tagged.values(), *whole, *last)}
-        covered = {*self.versions, *[id(base) for k in last for base in k.__mro__]}
+        self.versions = {id(x): (x, self._version(x)) for x in (*self.tagged.values(), *whole, *classes)}
         held = [address for x in whole for address in self._version(x)]
-        places = [*[id(k) + _AT for k in last], *[key + CHANGES.word for key in self.tagged], *[
+        places = [*[id(k) + _AT for k in classes], *[key + TAG.word for key in self.tagged], *[
+            id(x) + _OWN for x in whole], *[  # lengths, too: a part of one may move to the next
             id(e.where) + e.key.word for e in self.entries if type(e.key) is Ask and e.key.word]]
         there = [word for at in places for word in (at, c_uint64.from_address(at).value)]
         words = np.array([len(held), *held, len(places), *there], np.uint64)
@@ -179,14 +179,12 @@ class Guards:
         self.held = words, [x for x in gc.get_referents(*whole) if isinstance(x, _VALUES)]
         tests: list[tuple[str, tuple]] = [
             ("{}(id(found := {}(*{})), {})", (unchanged.call, gc.get_referents, tuple(whole), words.ctypes.data))]
-        for entry in self.entries:
-            if not (type(entry.key) is Ask and entry.key.word) and id(entry.where) not in covered or (
-                    entry.key is RESULT or entry.key is PARTS and entry.value and id(entry.where) not in self.tagged):
-                tests.append(entry.condition(self.exact))
-        objects = {id(x): x for _, about in tests for x in about}
-        names = {key: f"_{i}" for i, key in enumerate(objects)}
-        text = " and ".join([text.format(*[names[id(x)] for x in about]) for text, about in tests])
-        return define("same", f"def same(): return {text}", "<guards>", {names[key]: x for key, x in objects.items()})
+        tests += [entry.condition(self.exact) for entry in self.entries if not (
+            type(entry.key) is Ask and entry.key.word) and id(entry.where) not in self.versions or (
+                entry.key is RESULT or entry.key is PARTS and entry.value and id(entry.where) not in self.tagged)]
+        text, about = " and ".join([text for text, _ in tests]), [x for _, about in tests for x in about]
+        names = {f"_{i}": x for i, x in enumerate(about)}
+        return define("same", f"def same(): return {text.format(*names)}", "<guards>", names)
 
     def _version(self, of: Any) -> Any:
         """The number of a class or a dict, another one after each change, or 0; or else the addresses of what is held,
@@ -194,7 +192,7 @@ class Guards:
         if isinstance(of, type):
             return c_uint64.from_address(id(of) + _AT).value
         if id(of) in self.tagged:
-            return CHANGES.answer(of)
+            return TAG.answer(of)
         found = [*map(id, gc.get_referents(of))]
         if id(of) in self.free and (grad := of.get("_grad")) is not None and found.count(id(grad)) == 1:
             found[found.index(id(grad))] = 0

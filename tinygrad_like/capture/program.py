@@ -25,7 +25,7 @@ from .guards import Guards
 from .instructions import Refused, Step
 from .plan import in_bytes, placed, shown
 from .pytree import alive, plain_in, rebuilt, tensors_in
-from .recorder import MADE, UNKNOWN, Tape
+from .recorder import LASTING, MADE, UNKNOWN, Tape
 from .snapshots import OTHER, ROUNDED, SAME, Saved, apart
 
 ROUNDING = "the last bits"
@@ -43,9 +43,8 @@ class Program:
         input_of = {id(x): i for i, x in reversed([*enumerate(inputs)])}
         self.source |= {i: ("gradient", input_of.get(key, tape.leaves[key])) for key, (i, _) in tape.gradients.items()}
         self.source |= {key: ("input", i) for key, i in input_of.items()}
-        arrays = [x for _, x in tape.gradients.values()]
         there = {id(memory(t._data)) for t in outside}
-        lasting = {*tape.input_of, *there, *map(id, map(memory, arrays))}
+        lasting = {*tape.input_of, *there, *[id(memory(x)) for _, x in tape.gradients.values()]}
         for t in tensors_in(result):
             if id(t) not in self.source and t.requires_grad and t.node is not None and alive(t.node):
                 raise Refused("its result has a graph, on which backward could be called outside; return its "
@@ -59,14 +58,16 @@ class Program:
         given = [*tape.inputs, *[grad._data for _, grad in tape.accumulated.values()]]
         self.changed = [i for i, x in enumerate(given) if id(memory(x)) in changed]
         self.places = len({id(memory(x)) for x in given})  # leaves may share a gradient
-        self.written = changed & there  # of Tensors from outside
-        self.touched = [t for t in {id(t): t for t in (*outside, *tape.leaves.values())}.values()
-                        if id(memory(t._data)) in changed]
+        # The memory that it uses besides its own and that of arguments, and what it writes there.
+        used = {key: m for step in tape.steps for part in step.uses() for key, m in part.items()}
+        self.outer = {*there, *world.tables, *[key for key, m in used.items() if tape.origins.kind(m) == LASTING]}
+        self.written = changed & self.outer
+        self.touched = {id(t): t for t in (*outside, *tape.leaves.values()) if id(memory(t._data)) in changed}.values()
         if not self.added.keys().isdisjoint(input_of):
             raise Refused("it adds to the gradient of an argument; set that to None before")
-        if not there.isdisjoint(map(id, map(memory, given[len(tape.inputs):]))):
-            raise Refused("it changes a gradient that is held elsewhere too; set it to None before backward, or keep "
-                          "a clone() of it")
+        lent = {key for key, (_, t) in tape.lent.items() if id(t) in tape.leaves.keys() - input_of.keys()}
+        if not (there.isdisjoint(map(id, map(memory, given))) and lent.isdisjoint(tape.input_of)):
+            raise Refused("an argument, or a gradient that it adds to, is on memory held elsewhere too; clone() it")
         kept = dict.fromkeys([id(memory(tape.origins.noted(t._data))) for t in tensors_in(result)], False)
         kept |= {id(memory(x)): key not in tape.dropped for key, (_, x) in tape.gradients.items()}
         steps = self._planned(given, kept)
@@ -158,21 +159,19 @@ class Program:
         return [*tensors, *[leaf.grad for leaf in self.added.values()]] if self.added else tensors
 
     def suits(self, tensors: Sequence[Tensor]) -> bool:
-        """Whether it may be replayed: no Tensor is on memory that a call changes, gradients that it reads have the
-        recorded layout, and no view of the last call's gradients is kept."""
+        """Whether it may be replayed: no Tensor is on memory that a call changes, or changed where it uses other;
+        gradients that it reads have the recorded layout; and no view of the last call's gradients is kept."""
         given, n = self.given(tensors), len(tensors)
-        places = [id(memory(t._data)) for t in given] if self.written or self.changed else ()
-        if not self.written.isdisjoint(places) or self.changed and len({*places}) != self.places or self.added and [
-                (t._data.strides, t._data.flags.writeable) for t in given[n:]] != [
-                    (x.strides, True) for x in self.inputs[n:]]:
-            return False
-        return sum(map(getrefcount, self.arrays)) <= self.views
+        places = [id(memory(t._data)) for t in given] if self.written or self.changed else []
+        return self.written.isdisjoint(places) and self.outer.isdisjoint([places[k] for k in self.changed]) and (
+            not self.changed or len({*places}) == self.places) and (
+            not self.added or [(t._data.strides, t._data.flags.writeable) for t in given[n:]] == [
+                (x.strides, True) for x in self.inputs[n:]]) and sum(map(getrefcount, self.arrays)) <= self.views
 
     def __call__(self, tensors: Sequence[Tensor]) -> Any:
         """The function's result; NotImplemented if an error stopped it and all is as it was before, so that Python may
         run the call. Tensors of the result and in places are copies; those from outside are found themselves."""
-        given = self.given(tensors)
-        now = tick()
+        given, now = self.given(tensors), tick()
         for t in self.touched:
             if (cell := t.version) is None or cell.split:
                 t.shared_version().change(now)
@@ -211,11 +210,12 @@ class Program:
 
     def _keep_gradients(self) -> None:
         """Preserve the values of gradients from the last call that are still in use."""
-        for j in self.owned:
+        for j, x in zip(self.owned, self.arrays, strict=False):
             leaf, grad, i, k = self.grads[j]
-            if getrefcount(grad) > 3 + (leaf._grad is grad):
-                self.grads[j] = leaf, wrap(grad._data), i, k
-                grad._data = grad._data.copy()
+            if getrefcount(grad) > 3 + (leaf._grad is grad) or grad._data is not x or len(vars(grad)) > 1 and (
+                    vars(grad).keys() - {"_data", "version"}):  # or it has been made another one
+                self.grads[j] = leaf, wrap(x), i, k
+                grad._data = x.copy() if grad._data is x else grad._data
 
     def _give_gradients(self, tensors: Sequence[Tensor]) -> None:
         for leaf, grad, i, k in self.grads:
@@ -283,9 +283,7 @@ class Program:
 
     def before(self, given: Sequence[Any]) -> Saved:
         """A copy of all that a call may change."""
-        copied = [given[k]._data for k in self.changed]
-        others = {id(memory(x)) for x in copied}
-        return Saved([*[m for key, m in self.tape.state.items() if key not in others], *copied], self.tape.counted())
+        return Saved([*self.tape.state.values(), *[given[k]._data for k in self.changed]], self.tape.counted())
 
     @without_interrupts()  # between the two states there is neither
     def differs(self, before: Saved, result: Any, given: Sequence[Any], wrong: str) -> str:

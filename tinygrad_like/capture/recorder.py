@@ -235,8 +235,9 @@ class Tape(Listener):
             *before, y = self.before.log[len(self.log)]
             if [what, told] != before or x is not y and x.tobytes() != y.tobytes():  # type: ignore[union-attr]
                 now, then = [f"{what} {told}".replace("'", "")[:200] for what, told in ([what, told], before)]
-                then = then if then != now else "that with other numbers"
-                self.different = f"it does {now} where it did {then} before; make a Tensor of what changes"
+                self.different = (
+                    f"it reads other numbers of shape {told[1]} in each call; make a Tensor of them, or keep a clone()"
+                    if now == then else f"it does {now} where it did {then} before; make a Tensor of what changes")
         self.log.append((what, told, x))
 
     def _told(self, x: Any) -> Any:

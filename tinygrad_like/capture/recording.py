@@ -46,7 +46,8 @@ def record(self: capture, kind: Kind, found: list[Any], args: tuple, options: di
             tape.end_with(tensors_in(result))
         except RecursionError:
             tape.end("its result is nested too deeply, or holds itself", "return its Tensors")
-    kind.wrote = not all([tape.input_of.keys().isdisjoint(step.uses()[1]) for step in tape.steps])
+    wrote = [*[step.uses()[1] for step in tape.steps], [id(memory(t._data)) for t in tensors_in(result)]]
+    kind.wrote = not all(map(tape.input_of.keys().isdisjoint, wrote))
     seen = {id(memory(t._data)) for t in outside.values()}
     tape.leaves = {key: t for key, t in tape.leaves.items() if key in outside or not (
         id(memory(t._data)) in seen or tape.origins.kind(t._data) in (INPUT, MADE))}
@@ -105,8 +106,7 @@ def _make(self: capture, kind: Kind, tape: Tape, result: Any, inputs: list[Tenso
     both = result, [place.get() for place in world.bound]
     kept = containers_in(both, given)
     if len(kept) > len({*kept} - world.known - given):
-        raise Refused("it returns or stores a list, a dict or an object that existed before, or the same one twice; "
-                      "return a copy")
+        raise Refused("it returns or stores a list, dict or object that existed before, or one twice; return a copy")
     inner = {str(x) for code in self.trace.inner for x in (*code.co_names, *code.co_freevars, *code.co_consts)}
     counted = {id(d) for d in tape.counted()}
     for place in [*world.bound, *[place for place, _ in world.left]]:
@@ -172,8 +172,8 @@ def audit(self: capture, kind: Kind, inputs: list[Tensor], args: tuple, options:
 
 @contextmanager
 def _apart(kind: Kind, inputs: list[Tensor]) -> Iterator[list[np.ndarray]]:
-    """The arrays of inputs. Copies of those in the same memory tell which of them an op reads."""
-    of = Counter([id(memory(t._data)) for t in inputs])
+    """The arrays of inputs. Copies of those on others' memory tell which of them an op reads."""
+    of = Counter([id(memory(t._data)) for t in (*inputs, *(kind.world.tensors if kind.world else ()))])
     shared = [(t, t._data) for t in inputs if of[id(memory(t._data))] > 1 and kind.tries and not kind.wrote]
     for t, array in shared:
         t._data = np.array(array)

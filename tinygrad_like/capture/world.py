@@ -21,15 +21,14 @@ from ..core.dispatch import Op
 from ..core.tensor import Tensor
 from ..dtypes import memory
 from .capture import capture
-from .guards import CHANGES, CLASS, FLAGS, IDS, LENGTH, MISSING, NO_GRADIENT, PARTS, RESULT, Ask, Entry, Guards, get
+from .guards import CLASS, DICT, FLAGS, IDS, LENGTH, MISSING, NO_GRADIENT, PARTS, RESULT, TAG, Ask, Entry, Guards, get
 from .pytree import FIELDS, PLAIN, holds_only_tensors, parts_of, slots_of, tensors_in
 from .trace import HIDING, OURS, PYTHON, SEEN, USERS, Code, names_in, owner_of, owner_of_class, pure, title
 
 _LONG, _BYTES = 1000, 2**16  # most entries of a list or dict, and most bytes of an array, that are compared
 _LISTS, _DICTS = (list, tuple, deque, set, frozenset), (dict, OrderedDict, defaultdict, Counter, types.MappingProxyType)
-_OfNumpy: Any = type(np.diag)
-_OfCython: Any = type(np.random.seed)
-_Getter: Any = type(namedtuple("_Named", "first").first)  # type: ignore[attr-defined]
+_first: Any = namedtuple("_Named", "first").first  # type: ignore[attr-defined]
+_OfNumpy, _OfCython, _Getter = [type(x) for x in (np.diag, np.random.seed, _first)]
 _DESCRIPTORS: Any = types.GetSetDescriptorType, types.MemberDescriptorType
 _OF_FUNCTIONS = {key for key, x in vars(types.FunctionType).items() if isinstance(x, _DESCRIPTORS)}  # such as __name__
 _UNCHANGING = (np.ufunc, types.MethodDescriptorType, types.WrapperDescriptorType, *_DESCRIPTORS, Code, _Getter, slice,
@@ -74,10 +73,12 @@ class World(Guards):
         self.found: set[Code] = set()  # the code of functions that were met
         self.follow(of.function, of.name)
         self.follow(Tensor, "Tensor")
-        self.ask(CHANGES, vars(np), "a function of NumPy")
+        self.ask(TAG, vars(np), "a function of NumPy")
+        given = getattr(getattr(of.function, "__code__", None), "co_varnames", ())[hasattr(of.function, "__self__"):]
+        called = dict(zip(map(id, parts[0][0]), given, strict=False))
         for value in self.given.values():
             if not isinstance(value, Tensor):  # `structure` compares the parts
-                self.follow(value if parts_of(value) is None else type(value), "an argument")
+                self.follow(value if parts_of(value) is None else type(value), called.get(id(value), "an argument"))
         for code, globals_ in trace.ran.items():
             self._variables(code, globals_)
         unknown, self.inner = self.unknown, True
@@ -158,10 +159,11 @@ class World(Guards):
         whole = isinstance(value, Enum) or isinstance(value, types.SimpleNamespace) and (  # C code compares it
             "[" in name or " of " in name or "__" in [x[:2] for k in name.split(".") for x in self.pairs.get(k, ())])
         if (own := getattr(value, "__dict__", None)) is not None:
-            names = owner_of_class(kind) != OURS or hasattr(kind, "keys")  # or a ModuleDict's
-            self.ask(PARTS if names else LENGTH, own, f"the attributes of {name}")
-            if not (ours or isinstance(value, dict)):  # in which the place would be a key's
-                self.at(self._held(value), "__dict__", own, f"the attributes of {name}", follow=False)
+            self.ask(PARTS, own, f"the attributes of {name}")
+            if (held := self._held(value)) is value and kind.__flags__ & 1 << 4:  # see `DICT`
+                self.ask(DICT, value, f"the attributes of {name}")
+            elif not isinstance(value, dict):  # in which the place would be a key's
+                self.at(held, "__dict__", own, f"the attributes of {name}", follow=False)
         stepping = "step" in vars(kind) and owner_of_class(kind) == USERS
         self.counted = ours and not stepping and (id(own) in self.effects or title(
             next(k for k in kind.__mro__ if owner_of_class(k) == OURS)).startswith("optim."))

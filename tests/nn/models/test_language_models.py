@@ -13,8 +13,7 @@ from tinygrad_like import Tensor, manual_seed
 KINDS = {
     "learned": {}, "sinusoidal": {"positions": "sinusoidal"},
     "rotary": {"positions": "rotary", "norm": nn.RMSNorm, "activation": "swiglu", "bias": False},
-    "none": {"positions": None, "tied": False}, "rnn": "rnn", "lstm": "lstm", "gru": "gru",
-}
+    "none": {"positions": None, "tied": False}, "rnn": "rnn", "lstm": "lstm", "gru": "gru"}
 PAD, START, END = 0, 1, 2
 
 
