@@ -24,7 +24,7 @@ from .fuse import joined, lowered
 from .guards import Guards
 from .instructions import Refused, Step
 from .plan import in_bytes, placed, shown
-from .pytree import alive, plain_in, rebuilt, tensors_in
+from .pytree import FIELDS, alive, plain_in, rebuilt, tensors_in
 from .recorder import LASTING, MADE, UNKNOWN, Tape
 from .snapshots import OTHER, ROUNDED, SAME, Saved, apart
 
@@ -96,8 +96,8 @@ class Program:
         for key, leaf in tape.leaves.items():
             at, x = tape.gradients.get(key, (0, None))  # of the recorded call; there may be others since then
             grad: Any = leaf._grad if at else None
-            if grad is not None and (grad.requires_grad or grad.node is not None):
-                raise Refused("its gradients have a graph; detach() them")
+            if grad is not None and (grad.requires_grad or grad.node is not None or vars(grad).keys() - FIELDS):
+                raise Refused("its gradients have a graph or attributes; detach() them")
             if at in added:
                 if id(tape.accumulated.get(key, (None, None))[1]) != at:
                     raise Refused("it gives a Tensor the gradient of another one; clone() it")
