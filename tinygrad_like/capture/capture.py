@@ -122,8 +122,8 @@ class capture:
     def __init__(self, function: Callable, *, fuse: bool = True, strict: bool = True):
         functools.update_wrapper(self, function)
         self.name = getattr(function, "__name__", "a function")
-        kinds = inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction
-        if any([of_kind(function) for of_kind in kinds]):
+        tests = inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction
+        if any([test(function) for test in tests]):
             raise TypeError(f"capture: {self.name} is a generator or `async def`, which runs on after it was called; "
                             "decorate a function that it calls in each of its steps")
         self.function, self.fuse, self.strict = function, fuse, strict

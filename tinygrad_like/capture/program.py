@@ -159,8 +159,8 @@ class Program:
         return [*tensors, *[leaf.grad for leaf in self.added.values()]] if self.added else tensors
 
     def suits(self, tensors: Sequence[Tensor]) -> bool:
-        """Whether it may be replayed: no Tensor is on memory that a call changes, or changed where it uses other;
-        gradients that it reads have the recorded layout; and no view of the last call's gradients is kept."""
+        """Whether it may be replayed: no Tensor is on memory that it changes, none that changes is on other memory that
+        it uses, gradients that it reads have the recorded layout, and no view of the last call's gradients is kept."""
         given, n = self.given(tensors), len(tensors)
         places = [id(memory(t._data)) for t in given] if self.written or self.changed else []
         return self.written.isdisjoint(places) and self.outer.isdisjoint([places[k] for k in self.changed]) and (
