@@ -222,7 +222,7 @@ def test_a_function_with_gradients_in_a_shared_buffer_runs_without_capture(zeros
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             found.append(([step(Tensor([[1.0, i]])).item() for i in range(6)], flat.tolist()))
-    assert found[0] == found[1] and "held elsewhere too" in str(caught[0].message)
+    assert found[0] == found[1] and "is on memory held elsewhere too" in str(caught[0].message)
 
 
 @pytest.mark.parametrize("fuse", [True, False])

@@ -169,7 +169,7 @@ class Guards:
         whole = [x for x in steady.values() if isinstance(x, _LISTED) and id(x) not in self.tagged]
         classes = [k for k in steady.values() if isinstance(k, type) and self._version(k) % _TAGS]
         self.versions = {id(x): (x, self._version(x)) for x in (*self.tagged.values(), *whole, *classes)}
-        held = [address for x in whole for address in self._version(x)]
+        held = [address for x in whole for address in self.versions[id(x)][1]]
         places = [*[id(k) + _AT for k in classes], *[key + TAG.word for key in self.tagged], *[
             id(x) + _OWN for x in whole], *[  # lengths, too: a part of one may move to the next
             id(e.where) + e.key.word for e in self.entries if type(e.key) is Ask and e.key.word]]
